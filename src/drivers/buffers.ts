@@ -1,0 +1,117 @@
+/**
+ * The one place where views are checked before a native call. A wrong length there would be memory corruption, not
+ * an exception, so every driver's session passes what it was given through these functions first and does arithmetic
+ * on nothing else.
+ *
+ * What can go wrong with a view: not a Uint8Array at all; its ArrayBuffer detached (transferred to a worker), which makes
+ * its length 0 without an error; a resizable buffer shrunk under it; too short an output; input and output that overlap.
+ * A SharedArrayBuffer is accepted: another thread may change the bytes under the call, never the length.
+ */
+import { nodeRangeError, nodeTypeError } from '../errors.js';
+
+/** `Received …`, worded as Node words it. */
+function received(value: unknown): string {
+  if (value == null) return `Received ${value}`;
+  if (typeof value === 'function') return `Received function ${value.name}`;
+  if (typeof value === 'object') {
+    const name = value.constructor?.name;
+    return name ? `Received an instance of ${name}` : 'Received [Object: null prototype]';
+  }
+  const text =
+    typeof value === 'string' ? `'${value.slice(0, 25)}${value.length > 25 ? '...' : ''}'` : String(value);
+  return `Received type ${typeof value} (${text})`;
+}
+
+/** A view whose buffer was transferred away, or shrunk so that the view no longer fits into it: it looks empty. */
+function detached(view: Uint8Array): boolean {
+  try {
+    // Every typed array method checks this first, and throws.
+    Uint8Array.prototype.at.call(view, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * Checks that `view` is a Uint8Array (a Buffer is one) over live memory and, where `length` is given, of exactly that many bytes.
+ * @throws TypeError ERR_INVALID_ARG_TYPE; TypeError ERR_INVALID_STATE (detached); RangeError ERR_OUT_OF_RANGE.
+ */
+export function bytes(view: unknown, label: string, length?: number): Uint8Array {
+  if (!(view instanceof Uint8Array)) {
+    throw nodeTypeError(
+      'ERR_INVALID_ARG_TYPE',
+      `The "${label}" argument must be an instance of Uint8Array. ${received(view)}`,
+    );
+  }
+  const size = view.byteLength;
+  if (size === 0 && detached(view)) {
+    throw nodeTypeError(
+      'ERR_INVALID_STATE',
+      `The ArrayBuffer behind "${label}" is detached or no longer covers it`,
+    );
+  }
+  if (length !== undefined && size !== length) {
+    throw nodeRangeError(
+      'ERR_OUT_OF_RANGE',
+      `The value of "${label}.length" is out of range. It must be ${length}. Received ${size}`,
+    );
+  }
+  return view;
+}
+
+/** As `bytes`, for an output of at least `least` bytes. */
+export function outputBytes(view: unknown, label: string, least: number): Uint8Array {
+  const output = bytes(view, label);
+  if (output.byteLength < least) {
+    throw nodeRangeError(
+      'ERR_OUT_OF_RANGE',
+      `The value of "${label}.length" is out of range. It must be >= ${least}. Received ${output.byteLength}`,
+    );
+  }
+  return output;
+}
+
+/**
+ * Checks a pair for an operation that writes as many bytes as it reads. `unit` is what the length must be a multiple of.
+ * Returns the length.
+ */
+export function pair(input: unknown, output: unknown, unit = 1): number {
+  const length = bytes(input, 'input').byteLength;
+  if (unit > 1 && length % unit !== 0) {
+    throw nodeRangeError(
+      'ERR_OUT_OF_RANGE',
+      `The value of "input.length" is out of range. It must be a multiple of ${unit}. Received ${length}`,
+    );
+  }
+  outputBytes(output, 'output', length);
+  return length;
+}
+
+export type Overlap = 'none' | 'same' | 'partial';
+
+/**
+ * How the first `outputLength` bytes of `output` lie to `input` in memory. `same`: they start at the same byte, so
+ * an operation that goes from front to back may work in place. `partial`: the caller must copy the input first.
+ */
+export function overlap(input: Uint8Array, output: Uint8Array, outputLength = output.byteLength): Overlap {
+  if (input.buffer !== output.buffer) return 'none';
+  const a = input.byteOffset;
+  const b = output.byteOffset;
+  if (a === b) return 'same';
+  return a < b + outputLength && b < a + input.byteLength ? 'partial' : 'none';
+}
+
+/** `input` as it can be read while `output` is being written: itself, or a copy where they overlap without being in place. */
+export function unaliased(
+  input: Uint8Array,
+  output: Uint8Array,
+  outputLength = output.byteLength,
+): Uint8Array {
+  return overlap(input, output, outputLength) === 'partial' ? Uint8Array.prototype.slice.call(input) : input;
+}
+
+/** Overwrites a secret. */
+export function wipe(...views: (Uint8Array | null | undefined)[]): void {
+  for (const view of views) view?.fill(0);
+}
