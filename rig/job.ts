@@ -1,0 +1,62 @@
+/** The job file: what one run asks of rig/guest-init.sh, as a shell script that the guest's kernel starts as process 1. */
+import { delimiter, dirname } from 'node:path';
+import { projectFolder } from './paths.js';
+import { shellCommand, shellQuote } from './quote.js';
+import type { GuestOptions } from './types.js';
+
+/** Folders that the guest covers with its own: a clone inside one must be shared on its own. */
+const covered = ['/tmp', '/var/tmp', '/run', '/dev', '/proc', '/sys'];
+
+export function isCovered(folder: string): boolean {
+  return covered.some((top) => folder === top || folder.startsWith(`${top}/`));
+}
+
+export interface Job {
+  readonly options: GuestOptions;
+  readonly resultsFolder: string;
+  /** Folder with lib/modules/<release> of the guest's kernel. */
+  readonly modulesFolder: string;
+  readonly memoryMiB: number;
+}
+
+export function guestEnvironment(options: GuestOptions, resultsFolder: string): Record<string, string> {
+  const path = [
+    dirname(process.execPath),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/local/sbin',
+    '/usr/local/bin',
+    '/usr/sbin',
+    '/usr/bin',
+    '/sbin',
+    '/bin',
+  ].filter((folder) => folder !== '');
+  return {
+    PATH: [...new Set(path)].join(delimiter),
+    HOME: '/tmp',
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    HWCRYPT_RIG: options.kind,
+    HWCRYPT_RESULTS: resultsFolder,
+    ...options.env,
+  };
+}
+
+export function jobScript({ options, resultsFolder, modulesFolder, memoryMiB }: Job): string {
+  const environment = Object.entries(guestEnvironment(options, resultsFolder)).map(
+    ([name, value]) => `${name}=${value}`,
+  );
+  // `--` would not be understood by every env; a command with a `=` in its first word is not one.
+  const command = shellCommand(['env', '-i', ...environment, ...options.command]);
+  return `#!/bin/sh
+rig_kind=${options.kind}
+rig_project=${shellQuote(projectFolder)}
+rig_project_hidden=${isCovered(projectFolder) ? '1' : ''}
+rig_results=${shellQuote(resultsFolder)}
+rig_modules=${shellQuote(modulesFolder)}
+rig_tmp_bytes=${Math.floor((memoryMiB * 1024 * 1024) / 2)}
+rig_modprobe_conf=${shellQuote((options.modprobeConf ?? []).join('\n'))}
+rig_load=${shellQuote((options.modules ?? []).join(' '))}
+rig_command() { exec setsid ${command}; }
+. ${shellQuote(`${projectFolder}/rig/guest-init.sh`)}
+`;
+}
