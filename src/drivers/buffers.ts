@@ -5,9 +5,26 @@
  *
  * What can go wrong with a view: not a Uint8Array at all; its ArrayBuffer detached (transferred to a worker), which makes
  * its length 0 without an error; a resizable buffer shrunk under it; too short an output; input and output that overlap.
+ * A subclass, or a property set on a view, may say anything about its length: only the engine's own getters are asked.
  * A SharedArrayBuffer is accepted: another thread may change the bytes under the call, never the length.
  */
 import { nodeRangeError, nodeTypeError } from '../errors.js';
+
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
+function getter<T>(property: string): (view: Uint8Array) => T {
+  const get = Object.getOwnPropertyDescriptor(typedArray, property)?.get as () => T;
+  return Function.prototype.call.bind(get) as (view: Uint8Array) => T;
+}
+
+/** The true length in bytes, whatever `view.byteLength` claims. Throws a TypeError for anything but a typed array. */
+export const lengthOf: (view: Uint8Array) => number = getter('byteLength');
+const offsetOf: (view: Uint8Array) => number = getter('byteOffset');
+const bufferOf: (view: Uint8Array) => ArrayBufferLike = getter('buffer');
+
+/** A plain view of `size` bytes of `view` from `at` on; a subclass may have ideas of its own about `subarray`. */
+export function part(view: Uint8Array, at: number, size: number): Uint8Array {
+  return new Uint8Array(bufferOf(view), offsetOf(view) + at, size);
+}
 
 /** `Received …`, worded as Node words it. */
 function received(value: unknown): string {
@@ -44,7 +61,7 @@ export function bytes(view: unknown, label: string, length?: number): Uint8Array
       `The "${label}" argument must be an instance of Uint8Array. ${received(view)}`,
     );
   }
-  const size = view.byteLength;
+  const size = lengthOf(view);
   if (size === 0 && detached(view)) {
     throw nodeTypeError(
       'ERR_INVALID_STATE',
@@ -63,10 +80,11 @@ export function bytes(view: unknown, label: string, length?: number): Uint8Array
 /** As `bytes`, for an output of at least `least` bytes. */
 export function outputBytes(view: unknown, label: string, least: number): Uint8Array {
   const output = bytes(view, label);
-  if (output.byteLength < least) {
+  const size = lengthOf(output);
+  if (size < least) {
     throw nodeRangeError(
       'ERR_OUT_OF_RANGE',
-      `The value of "${label}.length" is out of range. It must be >= ${least}. Received ${output.byteLength}`,
+      `The value of "${label}.length" is out of range. It must be >= ${least}. Received ${size}`,
     );
   }
   return output;
@@ -77,7 +95,7 @@ export function outputBytes(view: unknown, label: string, least: number): Uint8A
  * Returns the length.
  */
 export function pair(input: unknown, output: unknown, unit = 1): number {
-  const length = bytes(input, 'input').byteLength;
+  const length = lengthOf(bytes(input, 'input'));
   if (unit > 1 && length % unit !== 0) {
     throw nodeRangeError(
       'ERR_OUT_OF_RANGE',
@@ -94,19 +112,19 @@ export type Overlap = 'none' | 'same' | 'partial';
  * How the first `outputLength` bytes of `output` lie to `input` in memory. `same`: they start at the same byte, so
  * an operation that goes from front to back may work in place. `partial`: the caller must copy the input first.
  */
-export function overlap(input: Uint8Array, output: Uint8Array, outputLength = output.byteLength): Overlap {
-  if (input.buffer !== output.buffer) return 'none';
-  const a = input.byteOffset;
-  const b = output.byteOffset;
+export function overlap(input: Uint8Array, output: Uint8Array, outputLength = lengthOf(output)): Overlap {
+  if (bufferOf(input) !== bufferOf(output)) return 'none';
+  const a = offsetOf(input);
+  const b = offsetOf(output);
   if (a === b) return 'same';
-  return a < b + outputLength && b < a + input.byteLength ? 'partial' : 'none';
+  return a < b + outputLength && b < a + lengthOf(input) ? 'partial' : 'none';
 }
 
 /** `input` as it can be read while `output` is being written: itself, or a copy where they overlap without being in place. */
 export function unaliased(
   input: Uint8Array,
   output: Uint8Array,
-  outputLength = output.byteLength,
+  outputLength = lengthOf(output),
 ): Uint8Array {
   return overlap(input, output, outputLength) === 'partial' ? Uint8Array.prototype.slice.call(input) : input;
 }

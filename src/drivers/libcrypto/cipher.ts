@@ -1,0 +1,170 @@
+/** Cipher sessions over an EVP_CIPHER_CTX with OpenSSL's own padding switched off. */
+import type { CipherAlgorithm } from '../../algorithms.js';
+import { HwcryptError } from '../../errors.js';
+import { address } from '../../linux/ffi.js';
+import { pair, part, unaliased } from '../buffers.js';
+import type { CipherSession, Direction } from '../driver.js';
+import { checkIv, checkKey } from '../parameters.js';
+import { SessionBase } from '../session.js';
+import { type Evp, INPUT, IV, KEY, LENGTH, MAX_CALL, opensslError, SMALL } from './evp.js';
+
+/** SP 800-38E: a data unit is at most 2^20 blocks; OpenSSL refuses longer ones. */
+const XTS_UNIT_BYTES = 2 ** 20 * 16;
+
+/** Largest piece that one EVP call takes and that ends on a block of any cipher. */
+const PIECE = MAX_CALL;
+
+export class LibcryptoCipher extends SessionBase implements CipherSession {
+  readonly driver = 'libcrypto';
+  readonly algorithm: CipherAlgorithm;
+  readonly direction: Direction;
+  readonly partialBlocks = true;
+  readonly #evp: Evp;
+  readonly #ctx: number;
+  readonly #xts: boolean;
+  #lengthCell: Uint8Array | undefined;
+
+  constructor(
+    evp: Evp,
+    handle: number,
+    algorithm: CipherAlgorithm,
+    direction: Direction,
+    key: Uint8Array,
+    iv: Uint8Array | null,
+  ) {
+    super();
+    const keyBytes = checkKey(algorithm, key);
+    const ivBytes = checkIv(algorithm, iv);
+    this.#evp = evp;
+    this.algorithm = algorithm;
+    this.direction = direction;
+    this.#xts = algorithm.mode === 'xts';
+
+    const ctx = Number(evp.cipherCtxNew());
+    if (ctx === 0) throw opensslError(evp, 'EVP_CIPHER_CTX_new failed');
+    this.#ctx = ctx;
+    const { scratch } = evp;
+    const encrypt = direction === 'encrypt' ? 1 : 0;
+    scratch.bytes.set(key, KEY);
+    if (ivBytes > 0) scratch.bytes.set(iv as Uint8Array, IV);
+    const ivAddress = ivBytes > 0 ? scratch.address + IV : 0;
+    // A key of another than the default length is announced between choosing the cipher and setting the key.
+    const ok =
+      algorithm.keyRange === undefined
+        ? evp.cipherInit(ctx, handle, scratch.address + KEY, ivAddress, encrypt, 0)
+        : evp.cipherInit(ctx, handle, 0, 0, encrypt, 0) === 1 && evp.cipherSetKeyLength(ctx, keyBytes) === 1
+          ? evp.cipherInit(ctx, 0, scratch.address + KEY, ivAddress, encrypt, 0)
+          : 0;
+    scratch.bytes.fill(0, KEY, KEY + keyBytes);
+    if (ok !== 1) {
+      evp.cipherCtxFree(ctx);
+      throw opensslError(evp, `cannot initialise ${algorithm.name}`);
+    }
+    evp.cipherSetPadding(ctx, 0);
+    this.own(() => evp.cipherCtxFree(ctx));
+  }
+
+  update(input: Uint8Array, output: Uint8Array): void {
+    this.ready();
+    const length = this.#check(input, output);
+    if (length === 0) return;
+    const evp = this.#evp;
+    const { scratch } = evp;
+    if (length <= SMALL) {
+      scratch.bytes.set(input, INPUT);
+      const ok = evp.cipherUpdate(
+        this.#ctx,
+        output,
+        scratch.address + LENGTH,
+        scratch.address + INPUT,
+        length,
+      );
+      if (ok !== 1 || scratch.length[0] !== length) throw this.#broken();
+      return;
+    }
+    const source = unaliased(input, output, length);
+    if (length <= PIECE) {
+      const ok = evp.cipherUpdate(this.#ctx, output, scratch.address + LENGTH, source, length);
+      if (ok !== 1 || scratch.length[0] !== length) throw this.#broken();
+      return;
+    }
+    for (let at = 0; at < length; at += PIECE) {
+      const size = Math.min(PIECE, length - at);
+      const ok = evp.cipherUpdate(
+        this.#ctx,
+        part(output, at, size),
+        scratch.address + LENGTH,
+        part(source, at, size),
+        size,
+      );
+      if (ok !== 1 || scratch.length[0] !== size) throw this.#broken();
+    }
+  }
+
+  async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {
+    this.ready();
+    const length = this.#check(input, output);
+    if (length === 0) return;
+    // `scratch` belongs to synchronous calls; several asynchronous ones may be under way in other sessions.
+    this.#lengthCell ??= Buffer.allocUnsafeSlow(8);
+    const cell = this.#lengthCell;
+    const source = unaliased(input, output, length);
+    await this.busy(async () => {
+      for (let at = 0; at < length; at += PIECE) {
+        const size = Math.min(PIECE, length - at);
+        const to = part(output, at, size);
+        const from = part(source, at, size);
+        const { value } = await this.#evp.cipherUpdate.promise(this.#ctx, to, address(cell), from, size);
+        if (value !== 1) throw opensslError(this.#evp, `${this.algorithm.name} failed`);
+      }
+    });
+  }
+
+  restart(iv: Uint8Array | null, key?: Uint8Array): void {
+    this.ready();
+    const ivBytes = checkIv(this.algorithm, iv);
+    const evp = this.#evp;
+    const { scratch } = evp;
+    if (ivBytes > 0) scratch.bytes.set(iv as Uint8Array, IV);
+    const ivAddress = ivBytes > 0 ? scratch.address + IV : 0;
+    if (key === undefined) {
+      if (evp.cipherInit(this.#ctx, 0, 0, ivAddress, -1, 0) !== 1) throw this.#broken();
+      return;
+    }
+    const keyBytes = checkKey(this.algorithm, key);
+    if (this.algorithm.keyRange && evp.cipherSetKeyLength(this.#ctx, keyBytes) !== 1) throw this.#broken();
+    scratch.bytes.set(key, KEY);
+    const ok = evp.cipherInit(this.#ctx, 0, scratch.address + KEY, ivAddress, -1, 0);
+    scratch.bytes.fill(0, KEY, KEY + keyBytes);
+    if (ok !== 1) throw this.#broken();
+  }
+
+  chain(): Uint8Array | null {
+    this.ready();
+    const { ivBytes, handover } = this.algorithm;
+    if (!handover || ivBytes === 0) return null;
+    const { scratch } = this.#evp;
+    if (this.#evp.cipherUpdatedIv(this.#ctx, scratch.address + IV, ivBytes) !== 1) throw this.#broken();
+    return Uint8Array.prototype.slice.call(scratch.bytes, IV, IV + ivBytes);
+  }
+
+  #check(input: Uint8Array, output: Uint8Array): number {
+    const length = pair(input, output, this.algorithm.blockBytes);
+    if (this.#xts && length > 0) {
+      if (length < 16) {
+        throw new HwcryptError('PARTIAL_BLOCK', 'an XTS data unit is at least 16 bytes long');
+      }
+      if (length > XTS_UNIT_BYTES) {
+        throw new HwcryptError(
+          'MESSAGE_TOO_LARGE',
+          `libcrypto: an XTS data unit is at most ${XTS_UNIT_BYTES} bytes long, this one has ${length}`,
+        );
+      }
+    }
+    return length;
+  }
+
+  #broken(): Error {
+    return this.fail(opensslError(this.#evp, `${this.algorithm.name} failed`));
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * The EVP functions of the libcrypto that is already in this process, and the memory that short calls go through.
+ *
+ * The copy inside the Node binary is used and no other: a second libcrypto would resolve its own calls to Node's symbols
+ * and crash. Everything is declared over plain addresses (`uintptr_t`), which cost nothing to pass; where a view of
+ * the caller's is passed instead, the parameter is a `void *`.
+ *
+ * Source of the prototypes: OpenSSL 3.0 manual pages EVP_EncryptInit(3), EVP_DigestInit(3), EVP_MAC(3).
+ */
+import type { Reason } from '../../errors.js';
+import { address, type NativeFunction, processLibrary } from '../../linux/ffi.js';
+
+/** Inputs up to this many bytes are copied into `scratch` first: cheaper than handing over a short view. */
+export const SMALL = 256;
+
+/** EVP_CTRL_AEAD_SET_IVLEN, _GET_TAG, _SET_TAG (openssl/evp.h). */
+export const CTRL_SET_IVLEN = 0x9;
+export const CTRL_GET_TAG = 0x10;
+export const CTRL_SET_TAG = 0x11;
+
+/** EVP lengths are C ints; longer inputs go in several calls. */
+export const MAX_CALL = 1 << 30;
+
+const PROTOTYPES = {
+  cipherFetch: 'uintptr_t EVP_CIPHER_fetch(uintptr_t libctx, const char *name, const char *properties)',
+  cipherCtxNew: 'uintptr_t EVP_CIPHER_CTX_new()',
+  cipherCtxFree: 'void EVP_CIPHER_CTX_free(uintptr_t ctx)',
+  cipherInit:
+    'int EVP_CipherInit_ex2(uintptr_t ctx, uintptr_t cipher, uintptr_t key, uintptr_t iv, int enc, uintptr_t params)',
+  cipherSetKeyLength: 'int EVP_CIPHER_CTX_set_key_length(uintptr_t ctx, int keylen)',
+  cipherSetPadding: 'int EVP_CIPHER_CTX_set_padding(uintptr_t ctx, int padding)',
+  cipherCtrl: 'int EVP_CIPHER_CTX_ctrl(uintptr_t ctx, int cmd, int p1, uintptr_t p2)',
+  cipherUpdatedIv: 'int EVP_CIPHER_CTX_get_updated_iv(uintptr_t ctx, uintptr_t buf, size_t len)',
+  cipherUpdate: 'int EVP_CipherUpdate(uintptr_t ctx, void *out, uintptr_t outl, void *in, int inl)',
+  cipherFinal: 'int EVP_CipherFinal_ex(uintptr_t ctx, void *out, uintptr_t outl)',
+  mdFetch: 'uintptr_t EVP_MD_fetch(uintptr_t libctx, const char *name, const char *properties)',
+  mdCtxNew: 'uintptr_t EVP_MD_CTX_new()',
+  mdCtxFree: 'void EVP_MD_CTX_free(uintptr_t ctx)',
+  mdCtxCopy: 'int EVP_MD_CTX_copy_ex(uintptr_t out, uintptr_t in)',
+  digestInit: 'int EVP_DigestInit_ex2(uintptr_t ctx, uintptr_t type, uintptr_t params)',
+  digestUpdate: 'int EVP_DigestUpdate(uintptr_t ctx, void *data, size_t count)',
+  digestFinal: 'int EVP_DigestFinal_ex(uintptr_t ctx, void *md, uintptr_t size)',
+  digestFinalXof: 'int EVP_DigestFinalXOF(uintptr_t ctx, void *md, size_t len)',
+  digest:
+    'int EVP_Digest(void *data, size_t count, void *md, uintptr_t size, uintptr_t type, uintptr_t engine)',
+  macFetch: 'uintptr_t EVP_MAC_fetch(uintptr_t libctx, const char *name, const char *properties)',
+  macCtxNew: 'uintptr_t EVP_MAC_CTX_new(uintptr_t mac)',
+  macCtxFree: 'void EVP_MAC_CTX_free(uintptr_t ctx)',
+  macCtxDup: 'uintptr_t EVP_MAC_CTX_dup(uintptr_t src)',
+  macInit: 'int EVP_MAC_init(uintptr_t ctx, void *key, size_t keylen, uintptr_t params)',
+  macUpdate: 'int EVP_MAC_update(uintptr_t ctx, void *data, size_t datalen)',
+  macFinal: 'int EVP_MAC_final(uintptr_t ctx, void *out, uintptr_t outl, size_t outsize)',
+  libCtxNew: 'uintptr_t OSSL_LIB_CTX_new()',
+  providerLoad: 'uintptr_t OSSL_PROVIDER_load(uintptr_t libctx, const char *name)',
+  randBytes: 'int RAND_bytes(void *buf, int num)',
+  errGet: 'unsigned long ERR_get_error()',
+  errPeekLast: 'unsigned long ERR_peek_last_error()',
+  errClear: 'void ERR_clear_error()',
+  errLib: 'const char *ERR_lib_error_string(unsigned long e)',
+  errReason: 'const char *ERR_reason_error_string(unsigned long e)',
+  version: 'const char *OpenSSL_version(int type)',
+} as const;
+
+type Functions = { readonly [K in keyof typeof PROTOTYPES]: NativeFunction<number> };
+
+/**
+ * Memory at a fixed address for the short and the returned values of one call. Everything here is synchronous, so
+ * one copy a thread is enough; asynchronous calls bring their own.
+ */
+export interface Scratch {
+  readonly bytes: Buffer;
+  readonly address: number;
+  /** The int or size_t that the last call returned at `LENGTH`. */
+  readonly length: Int32Array;
+}
+
+export const LENGTH = 0;
+export const KEY = 64;
+export const IV = 384;
+export const TAG = 448;
+export const INPUT = 512;
+export const OUTPUT = 1024;
+/** Long enough for the longest digest, and for the last bytes of a cipher. */
+const SCRATCH_BYTES = 2048;
+/** The longest key that goes through scratch (RC4 takes 256 bytes); MAC keys may be longer and are passed as views. */
+export const MAX_SCRATCH_KEY = IV - KEY;
+export const MAX_SCRATCH_IV = TAG - IV;
+
+export interface Evp extends Functions {
+  readonly scratch: Scratch;
+  /** Version text of the library, e.g. `OpenSSL 3.0.19 27 Jan 2026`. */
+  readonly versionText: string;
+  /** A fetched EVP_CIPHER, EVP_MD or EVP_MAC by name, from the default or else the legacy provider; undefined where neither has it. */
+  fetch(
+    what: 'cipher' | 'md' | 'mac',
+    name: string,
+  ): { readonly handle: number; readonly provider: string } | undefined;
+}
+
+export type LoadedEvp =
+  | { readonly evp: Evp; readonly reason?: undefined }
+  | { readonly evp?: undefined; readonly reason: Reason };
+
+function load(): LoadedEvp {
+  const opened = processLibrary();
+  if (!opened.library) return { reason: opened.reason };
+  const library = opened.library;
+  if (!library.has('EVP_CIPHER_fetch') || !library.has('EVP_CipherInit_ex2')) {
+    return {
+      reason: {
+        code: 'SYMBOLS_ABSENT',
+        message: `this Node binary (${process.versions['openssl'] ?? 'no OpenSSL'}) exports no OpenSSL 3 EVP functions`,
+        cure: 'use a Node build with OpenSSL 3 or later; meanwhile the node driver does the same work more slowly',
+      },
+    };
+  }
+  // Each function is bound at its first use, so that `list` does not pay for those it never calls.
+  const functions = {} as Record<string, NativeFunction<number>>;
+  for (const [key, prototype] of Object.entries(PROTOTYPES)) {
+    Object.defineProperty(functions, key, {
+      configurable: true,
+      get: () => {
+        const value = library.func<number>(prototype);
+        Object.defineProperty(functions, key, { value });
+        return value;
+      },
+    });
+  }
+  const f = functions as unknown as Functions;
+
+  const bytes = Buffer.allocUnsafeSlow(SCRATCH_BYTES).fill(0);
+  const scratch: Scratch = {
+    bytes,
+    address: address(bytes),
+    length: new Int32Array(bytes.buffer, bytes.byteOffset + LENGTH, 1),
+  };
+
+  // A context of our own for the legacy provider, so that Node's own OpenSSL is not changed by our loading it.
+  let legacy: number | undefined;
+  const legacyContext = (): number => {
+    if (legacy === undefined) {
+      legacy = Number(f.libCtxNew());
+      if (legacy !== 0) {
+        f.providerLoad(legacy, 'default');
+        f.providerLoad(legacy, 'legacy');
+      }
+      f.errClear();
+    }
+    return legacy;
+  };
+  const fetchers = { cipher: f.cipherFetch, md: f.mdFetch, mac: f.macFetch };
+  const fetched = new Map<string, { handle: number; provider: string } | undefined>();
+
+  const evp = Object.assign(Object.create(functions) as Functions, {
+    scratch,
+    versionText: String(f.version(0)),
+    fetch(what: 'cipher' | 'md' | 'mac', name: string) {
+      const key = `${what}:${name}`;
+      if (fetched.has(key)) return fetched.get(key);
+      let found: { handle: number; provider: string } | undefined;
+      const inDefault = Number(fetchers[what](0, name, null));
+      if (inDefault !== 0) found = { handle: inDefault, provider: 'default' };
+      else {
+        const context = legacyContext();
+        const inLegacy = context === 0 ? 0 : Number(fetchers[what](context, name, null));
+        if (inLegacy !== 0) found = { handle: inLegacy, provider: 'legacy' };
+      }
+      f.errClear();
+      fetched.set(key, found);
+      return found;
+    },
+  });
+  return { evp };
+}
+
+let loaded: LoadedEvp | undefined;
+
+/** The library, or why it cannot be used. Never throws. */
+export function loadEvp(): LoadedEvp {
+  loaded ??= load();
+  return loaded;
+}
+
+/**
+ * What OpenSSL says of the call that just failed, as the error that node:crypto would throw: same message, `library`,
+ * `reason` and `code`. Empties OpenSSL's error queue, since what is left there would turn up in Node's next error.
+ */
+export function opensslError(evp: Evp, fallback: string): Error & { code: string } {
+  const number = Number(evp.errPeekLast());
+  if (number === 0) {
+    evp.errClear();
+    return Object.assign(new Error(fallback), { code: 'ERR_CRYPTO_OPERATION_FAILED' });
+  }
+  const library = evp.errLib(number) as unknown as string | null;
+  const reason = evp.errReason(number) as unknown as string | null;
+  evp.errClear();
+  return makeOpensslError(number, library ?? '', reason ?? fallback);
+}
+
+/** An error of OpenSSL's in the form node:crypto gives it. `number` is the packed error code. */
+export function makeOpensslError(number: number, library: string, reason: string): Error & { code: string } {
+  const hex = number.toString(16).toUpperCase().padStart(8, '0');
+  // Node puts the library's short name into the code, but has none for the providers.
+  const prefix = library === 'digital envelope routines' ? 'EVP_' : '';
+  return Object.assign(new Error(`error:${hex}:${library}::${reason}`), {
+    library,
+    reason,
+    code: `ERR_OSSL_${prefix}${reason.toUpperCase().replaceAll(' ', '_')}`,
+  });
+}
