@@ -32,8 +32,9 @@ rig_fail() {
 }
 
 mount -t proc proc /proc
-[ -d /sys/kernel ] || mount -t sysfs sysfs /sys
-[ -c /dev/null ] || mount -t devtmpfs devtmpfs /dev
+# What is to be seen in /sys and /dev may be the host's, through the shared root.
+grep -q '^[^ ]* /sys sysfs ' /proc/mounts || mount -t sysfs sysfs /sys
+grep -q '^[^ ]* /dev devtmpfs ' /proc/mounts || mount -t devtmpfs devtmpfs /dev
 
 case $rig_kind in
 uml)
@@ -42,20 +43,32 @@ uml)
   for port in "$rig_control" "$rig_out" "$rig_err"; do stty raw -echo <"$port"; done
   ;;
 qemu)
-  rig_control=/dev/vport0p1 rig_out=/dev/vport0p2 rig_err=/dev/vport0p3
-  for port in /sys/class/virtio-ports/vport*; do
-    read -r name <"$port/name"
-    case $name in
-    control) rig_control=/dev/${port##*/} ;;
-    stdout) rig_out=/dev/${port##*/} ;;
-    stderr) rig_err=/dev/${port##*/} ;;
-    esac
+  # The ports' names arrive some time after the ports.
+  rig_tries=0
+  until [ -n "$rig_control" ] && [ -n "$rig_out" ] && [ -n "$rig_err" ]; do
+    for port in /sys/class/virtio-ports/vport*; do
+      name=
+      [ -e "$port/name" ] && read -r name <"$port/name"
+      case $name in
+      control) rig_control=/dev/${port##*/} ;;
+      stdout) rig_out=/dev/${port##*/} ;;
+      stderr) rig_err=/dev/${port##*/} ;;
+      esac
+    done
+    rig_tries=$((rig_tries + 1))
+    [ "$rig_tries" -lt 50 ] || { echo "rig: no virtio-serial ports"; exit 1; }
+    sleep 0.1
   done
   ;;
 esac
 exec 5>"$rig_control" || exit 1
 
 mkdir -p /dev/pts /dev/shm
+# What udev would make.
+ln -sf /proc/self/fd /dev/fd
+ln -sf fd/0 /dev/stdin
+ln -sf fd/1 /dev/stdout
+ln -sf fd/2 /dev/stderr
 mount -t devpts -o mode=620,ptmxmode=666 devpts /dev/pts
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 mount -t tmpfs -o mode=755 tmpfs /run || rig_fail "cannot mount /run"

@@ -7,12 +7,15 @@
  * (PR_SET_PDEATHSIG would not do: user-mode Linux is many processes, and those it traces would go on.)
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Readable } from 'node:stream';
-import { jobScript } from './job.js';
-import type { GuestOptions, GuestOutcome, GuestResult, Launch } from './types.js';
-import { checkUml, umlDefaults, umlLaunch, umlModules } from './uml.js';
+import { type Boot, type GuestSystem, jobScript, type Launch } from './job.js';
+import { qemu } from './qemu.js';
+import type { GuestKind, GuestOptions, GuestOutcome, GuestResult } from './types.js';
+import { uml } from './uml.js';
+
+const systems: Record<GuestKind, GuestSystem> = { uml, qemu };
 
 export const status = { timeout: 124, failed: 125, aborted: 130 } as const;
 
@@ -35,18 +38,23 @@ exit $status
 export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   const started = performance.now();
   if (options.command.length === 0) throw new RangeError('no command to run in the guest');
-  checkUml();
-  const memoryMiB = options.memoryMiB ?? umlDefaults.memoryMiB;
+  const system = systems[options.kind];
+  system.check();
   const resultsFolder = makeResultsFolder(options);
   const runFolder = mkdtempSync(`${realpathSync(tmpdir())}/hwcrypt-rig-`);
   try {
-    writeFileSync(
-      `${runFolder}/init`,
-      jobScript({ options, resultsFolder, modulesFolder: umlModules(), memoryMiB }),
+    const boot: Boot = {
+      options,
+      runFolder,
+      resultsFolder,
+      memoryMiB: options.memoryMiB ?? system.memoryMiB,
+    };
+    writeFileSync(`${runFolder}/init`, jobScript(boot, system.modulesFolder()), { mode: 0o755 });
+    const run = await keep(
+      system.launch(boot),
+      options,
+      options.bootTimeoutSeconds ?? system.bootTimeoutSeconds,
     );
-    chmodSync(`${runFolder}/init`, 0o755);
-    const launch = umlLaunch(options, runFolder, memoryMiB);
-    const run = await keep(launch, options);
     return { ...run, resultsFolder, elapsedMs: performance.now() - started };
   } finally {
     rmSync(runFolder, { recursive: true, force: true });
@@ -61,9 +69,8 @@ function makeResultsFolder(options: GuestOptions): string {
 
 type Run = Omit<GuestResult, 'resultsFolder' | 'elapsedMs'>;
 
-function keep(launch: Launch, options: GuestOptions): Promise<Run> {
+function keep(launch: Launch, options: GuestOptions, bootTimeoutSeconds: number): Promise<Run> {
   const timeoutSeconds = options.timeoutSeconds ?? 600;
-  const bootTimeoutSeconds = Math.min(options.bootTimeoutSeconds ?? 120, timeoutSeconds);
   return new Promise((resolve, reject) => {
     const started = performance.now();
     const child = spawn('/bin/sh', ['-c', keeper, 'keeper', launch.program, ...launch.args], {

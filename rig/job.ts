@@ -11,12 +11,32 @@ export function isCovered(folder: string): boolean {
   return covered.some((top) => folder === top || folder.startsWith(`${top}/`));
 }
 
-export interface Job {
+/** What both the job file and the start of the guest are made from. */
+export interface Boot {
   readonly options: GuestOptions;
+  /** Holds the job file; private to this run. */
+  readonly runFolder: string;
   readonly resultsFolder: string;
-  /** Folder with lib/modules/<release> of the guest's kernel. */
-  readonly modulesFolder: string;
   readonly memoryMiB: number;
+}
+
+/** What the kinds of guest differ in. */
+export interface GuestSystem {
+  /** Defaults. */
+  readonly memoryMiB: number;
+  readonly bootTimeoutSeconds: number;
+  /** Throws `RigUnavailableError` where something is not installed. */
+  check(): void;
+  /** The folder that holds a folder of modules named after the guest's kernel release. */
+  modulesFolder(): string;
+  /** fd 1 and 2 of the program are the kernel's console; 3, 4, 5 the channels control, stdout, stderr. */
+  launch(boot: Boot): Launch;
+}
+
+export interface Launch {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export function guestEnvironment(options: GuestOptions, resultsFolder: string): Record<string, string> {
@@ -41,7 +61,7 @@ export function guestEnvironment(options: GuestOptions, resultsFolder: string): 
   };
 }
 
-export function jobScript({ options, resultsFolder, modulesFolder, memoryMiB }: Job): string {
+export function jobScript({ options, resultsFolder, memoryMiB }: Boot, modulesFolder: string): string {
   const environment = Object.entries(guestEnvironment(options, resultsFolder)).map(
     ([name, value]) => `${name}=${value}`,
   );

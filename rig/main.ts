@@ -3,7 +3,7 @@ import { runInGuest } from './guest.js';
 
 const at = process.argv.indexOf('--');
 const result = await runInGuest({
-  kind: 'uml',
+  kind: process.argv[2] === 'qemu' ? 'qemu' : 'uml',
   command: process.argv.slice(at + 1),
   ...(process.argv.includes('--verbose') ? { onConsole: (t: string) => void process.stderr.write(t) } : {}),
 });

@@ -65,10 +65,3 @@ export interface GuestResult {
 export class RigUnavailableError extends Error {
   override readonly name = 'RigUnavailableError';
 }
-
-/** How one kind of guest is started. The rest of a run is the same for all. */
-export interface Launch {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
