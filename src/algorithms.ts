@@ -1,7 +1,8 @@
 /**
  * The one table of algorithms: what each is, and its name in every world.
  *
- * Room: none above; imports nothing. Any room may import this file.
+ * Room: none above; imports nothing but its own parts in `algorithms/`. Any room may import this file, and only
+ * this file: `algorithms/block-ciphers.ts` and its neighbours hold the families from which the table is made.
  *
  * hwcrypt's own name of an algorithm is OpenSSL's, in lower case (`aes-128-cbc`), and a name of the same shape
  * where OpenSSL has none (`serpent-256-xts`). One entry is one algorithm at one key size, since that is what
@@ -18,19 +19,28 @@ export type Status = 'current' | 'legacy' | 'weak';
 
 /** An algorithm's name in the worlds that hwcrypt talks to. A world that lacks it is left out. */
 export interface Names {
-  /** EVP_CIPHER_fetch / EVP_MD_fetch name, e.g. `AES-128-CBC`. */
+  /** EVP_CIPHER_fetch, EVP_MD_fetch or (`HMAC`, `CMAC`) EVP_MAC_fetch name, e.g. `AES-128-CBC`. */
   readonly openssl?: string;
   /** Kernel crypto API name, e.g. `cbc(aes)`. */
   readonly kernel?: string;
   /** CRYPTO_* id of cryptodev-linux (crypto/cryptodev.h), e.g. 11 for CRYPTO_AES_CBC. */
   readonly cryptodev?: number;
-  /** libgcrypt: algorithm id and mode id (GCRY_CIPHER_*, GCRY_CIPHER_MODE_*), or the GCRY_MD_* id. */
+  /**
+   * libgcrypt (gcrypt.h): GCRY_CIPHER_* and GCRY_CIPHER_MODE_*, or the GCRY_MD_* id of a hash, or the GCRY_MAC_* id of
+   * a MAC (GCRY_MAC_CMAC_AES is one id for all key lengths).
+   */
   readonly gcrypt?: { readonly algo: number; readonly mode?: number };
-  /** nettle: the `nettle_cipher`/`nettle_hash` symbol stem, e.g. `aes128`. */
+  /**
+   * nettle: the stem of its symbols, e.g. `aes128` (`nettle_aes128`, `nettle_aes128_set_encrypt_key`), `sha256`,
+   * `hmac_sha256`, `gcm_aes128`. DES, Blowfish, RC4 and ChaCha20 have functions but no `nettle_cipher` structure.
+   */
   readonly nettle?: string;
-  /** QEMU's algorithm and mode, as benchmark-crypto-cipher prints them, e.g. `cbc(aes-128)`. */
+  /**
+   * QEMU's algorithm and mode as tests/bench/benchmark-crypto-cipher.c prints them in `enc(aes-128-cbc) chunk …`, the
+   * hash's name in QCryptoHashAlgo, and `hmac(sha256)` for a MAC.
+   */
   readonly qemu?: string;
-  /** cryptsetup's cipher specification, e.g. `aes-cbc`; the key size is given beside it. */
+  /** cryptsetup's cipher specification without the IV generator, e.g. `aes-cbc`; the key size is given beside it. */
   readonly cryptsetup?: string;
 }
 
@@ -60,13 +70,21 @@ export interface CipherAlgorithm extends Base {
    * Bytes that a request must be a multiple of. 1 for modes that behave as stream ciphers (ctr, cfb, ofb, stream).
    */
   readonly blockBytes: number;
+  /** The shortest request, where it is longer than `blockBytes`: XTS needs one whole block before it can steal from it. */
+  readonly minBytes?: number;
   /** Block size of the underlying cipher, also for stream modes: the granularity at which a chain can be carried. */
   readonly cipherBlockBytes: number;
-  /** Directions in which pieces of one message can be worked on independently. */
+  /**
+   * Directions in which pieces of one message can be worked on independently through a driver's sessions, given the
+   * chaining value of each piece. XTS is `none`: the message of a session is one data unit, which has no pieces.
+   */
   readonly parallel: 'both' | 'decrypt' | 'none';
   /**
    * Can another driver go on with the stream at a block boundary, given only key and chaining value?
-   * ECB, CBC, CTR, CFB, OFB: yes. XTS (one data unit) and RC4 (hidden state): no.
+   * ECB, CBC, CTR, CFB, OFB: yes. XTS (one data unit) and RC4 (hidden state): no. The chaining value is
+   * CBC, CFB, CFB8, CFB1: the last `cipherBlockBytes` of ciphertext; CTR: the next counter block (the whole block
+   * counts, big-endian); OFB: the last block of keystream; ChaCha20: the IV with its counter moved on. ChaCha20's
+   * counter is 32 bits (RFC 8439), and what follows its end differs: OpenSSL carries into the nonce, Linux wraps.
    */
   readonly handover: boolean;
 }
@@ -110,3 +128,17 @@ export interface MacAlgorithm extends Base {
 }
 
 export type Algorithm = CipherAlgorithm | AeadAlgorithm | HashAlgorithm | MacAlgorithm;
+
+export { adHocCipher, adHocHash } from './algorithms/ad-hoc.js';
+export {
+  algorithms,
+  byCryptodevId,
+  byCryptsetup,
+  byKernelName,
+  byQemuName,
+  cipherLike,
+  findAlgorithm,
+  hashAlgorithm,
+  hmacOf,
+  suggest,
+} from './algorithms/lookup.js';
