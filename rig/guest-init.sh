@@ -102,7 +102,9 @@ for module in $rig_load; do
   rig_said=$(modprobe "$module" 2>&1) || rig_fail "modprobe $module: $rig_said"
 done
 
-ip link set lo up 2>/dev/null || busybox ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
+echo "$rig_kind" >/proc/sys/kernel/hostname
+ip link set lo up 2>/dev/null || busybox echo "$rig_kind" >/proc/sys/kernel/hostname
+ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
 
 # The command gets pipes, as it would anywhere; a terminal would make it colour and buffer its output differently.
 mkfifo /run/hwcrypt-rig/stdout /run/hwcrypt-rig/stderr

@@ -9,25 +9,32 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { type Boot, type GuestSystem, jobScript, type Launch } from './job.js';
+import { projectFolder } from './paths.js';
 import { qemu } from './qemu.js';
 import type { GuestKind, GuestOptions, GuestOutcome, GuestResult } from './types.js';
 import { uml } from './uml.js';
 
 const systems: Record<GuestKind, GuestSystem> = { uml, qemu };
 
+/** Exit statuses that are not the command's own. */
 export const status = { timeout: 124, failed: 125, aborted: 130 } as const;
 
+const defaultTimeoutSeconds = 600;
 const consoleTailBytes = 16 * 1024;
+const farewellMs = 10_000;
 
 /**
- * Arguments: the guest's program and its arguments. fd 0: the pipe from the runner; fds 3, 4, 5: the channels.
- * `kill 0` reaches exactly this group, so no pid can be mistaken for another's.
+ * Arguments: the run's folder, then the guest's program and its arguments. fd 0: the pipe from the runner; fds 3, 4, 5:
+ * the channels. `kill 0` reaches exactly this group, so no pid can be mistaken for another's.
  */
 const keeper = `
-exec 6<&0 0</dev/null
-( exec 1>&- 2>&- 3>&- 4>&- 5>&-; read -r _ <&6; kill -9 0 ) &
+folder=$1
+shift
+ulimit -c 0
+exec 6<&0 </dev/null
+( exec 1>&- 2>&- 3>&- 4>&- 5>&-; read -r _ <&6; rm -rf -- "$folder"; kill -9 0 ) &
 exec 6<&-
 "$@"
 status=$?
@@ -35,9 +42,10 @@ kill -9 $! 2>/dev/null
 exit $status
 `;
 
+/** Runs a command in a guest. Rejects where the guest cannot be started at all; see `GuestResult` for the rest. */
 export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   const started = performance.now();
-  if (options.command.length === 0) throw new RangeError('no command to run in the guest');
+  if (options.command.length === 0) throw new RangeError('there is no command to run in the guest');
   const system = systems[options.kind];
   system.check();
   const resultsFolder = makeResultsFolder(options);
@@ -52,7 +60,7 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
     writeFileSync(`${runFolder}/init`, jobScript(boot, system.modulesFolder()), { mode: 0o755 });
     const run = await keep(
       system.launch(boot),
-      options,
+      boot,
       options.bootTimeoutSeconds ?? system.bootTimeoutSeconds,
     );
     return { ...run, resultsFolder, elapsedMs: performance.now() - started };
@@ -62,29 +70,40 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
 }
 
 function makeResultsFolder(options: GuestOptions): string {
-  const folder = options.resultsFolder ?? `results/${options.kind}`;
-  mkdirSync(folder, { recursive: true });
-  return realpathSync(folder);
+  const wanted = options.resultsFolder ?? `${projectFolder}/results/${options.kind}`;
+  mkdirSync(wanted, { recursive: true });
+  const folder = realpathSync(wanted);
+  if (`${projectFolder}/`.startsWith(folder === '/' ? folder : `${folder}/`)) {
+    throw new RangeError(`the guest may not write to ${folder}: the project itself is in there`);
+  }
+  return folder;
 }
 
 type Run = Omit<GuestResult, 'resultsFolder' | 'elapsedMs'>;
 
-function keep(launch: Launch, options: GuestOptions, bootTimeoutSeconds: number): Promise<Run> {
-  const timeoutSeconds = options.timeoutSeconds ?? 600;
+function keep(launch: Launch, { options, runFolder }: Boot, bootTimeoutSeconds: number): Promise<Run> {
+  const timeoutSeconds = options.timeoutSeconds ?? defaultTimeoutSeconds;
   return new Promise((resolve, reject) => {
     const started = performance.now();
-    const child = spawn('/bin/sh', ['-c', keeper, 'keeper', launch.program, ...launch.args], {
+    const child = spawn('/bin/sh', ['-c', keeper, 'keeper', runFolder, launch.program, ...launch.args], {
       detached: true,
-      env: { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...launch.env },
+      env: hostEnvironment(),
       stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
     });
+    const [lifeline, console1, console2, control, stdout, stderr] = child.stdio as unknown as [
+      Writable,
+      Readable,
+      Readable,
+      Readable,
+      Readable,
+      Readable,
+    ];
 
     let ended: { outcome: GuestOutcome; status: number; message: string } | undefined;
     let commandStatus: number | undefined;
     let failure: string | undefined;
     let bootMs: number | undefined;
     let consoleTail = '';
-    const output = { stdout: '', stderr: '' };
 
     const kill = () => {
       // Safe while the keeper has not been waited for: its pid, and so the group's id, cannot be anybody else's.
@@ -112,69 +131,82 @@ function keep(launch: Launch, options: GuestOptions, bootTimeoutSeconds: number)
     );
     let farewellTimer: NodeJS.Timeout | undefined;
     const onAbort = () => end('aborted', status.aborted, 'the guest was ended on request');
-    if (options.signal?.aborted) onAbort();
-    options.signal?.addEventListener('abort', onAbort, { once: true });
-
-    const onConsole = (text: string) => {
-      consoleTail = (consoleTail + text).slice(-consoleTailBytes);
-      options.onConsole?.(text);
-    };
-    child.stdout!.setEncoding('utf8').on('data', onConsole);
-    child.stderr!.setEncoding('utf8').on('data', onConsole);
-
-    const [, , , control, stdout, stderr] = child.stdio as (Readable | null)[];
-    let line = '';
-    control!.setEncoding('utf8').on('data', (text: string) => {
-      line += text;
-      for (let at = line.indexOf('\n'); at >= 0; at = line.indexOf('\n')) {
-        const [word, ...rest] = line.slice(0, at).split(' ');
-        line = line.slice(at + 1);
-        if (word === 'ready') {
-          bootMs = performance.now() - started;
-          clearTimeout(bootTimer);
-        } else if (word === 'status' || word === 'failed') {
-          if (word === 'status') commandStatus = Number(rest[0]);
-          else failure = rest.join(' ');
-          clearTimeout(bootTimer);
-          clearTimeout(timer);
-          // It powers off by itself; this is for the case that it does not.
-          farewellTimer = setTimeout(kill, 5000);
-        }
-      }
-    });
-    forward(stdout!, process.stdout, 'stdout');
-    forward(stderr!, process.stderr, 'stderr');
-
-    function forward(from: Readable, to: NodeJS.WriteStream, name: 'stdout' | 'stderr') {
-      if (options.output === 'capture') {
-        from.setEncoding('utf8').on('data', (text: string) => {
-          output[name] += text;
-        });
-      } else {
-        from.pipe(to, { end: false });
-      }
-    }
-
-    child.stdin!.on('error', () => {});
     const cleanUp = () => {
       clearTimeout(timer);
       clearTimeout(bootTimer);
       clearTimeout(farewellTimer);
       options.signal?.removeEventListener('abort', onAbort);
+      lifeline.destroy();
     };
+
+    const onConsole = (text: string) => {
+      consoleTail = (consoleTail + text).slice(-consoleTailBytes);
+      options.onConsole?.(text);
+    };
+    console1.setEncoding('utf8').on('data', onConsole);
+    console2.setEncoding('utf8').on('data', onConsole);
+
+    const said: Record<string, (rest: string) => void> = {
+      ready() {
+        clearTimeout(bootTimer);
+        // A reboot of user-mode Linux starts the same kernel, and with it the command, over again.
+        if (bootMs !== undefined) end('failed', status.failed, 'the guest rebooted under the command');
+        bootMs = performance.now() - started;
+      },
+      status(rest) {
+        commandStatus = Number(rest);
+        farewell();
+      },
+      failed(rest) {
+        failure = rest;
+        farewell();
+      },
+    };
+    // The guest powers off by itself now; the timer is for the case that it does not.
+    const farewell = () => {
+      clearTimeout(bootTimer);
+      clearTimeout(timer);
+      farewellTimer = setTimeout(kill, farewellMs);
+    };
+    const onLine = lines((line) => {
+      const [word, rest] = splitOnce(line);
+      said[word]?.(rest);
+    });
+    control.setEncoding('utf8').on('data', onLine);
+
+    const collected = { stdout: '', stderr: '' };
+    if (options.output === 'capture') {
+      stdout.setEncoding('utf8').on('data', (text: string) => {
+        collected.stdout += text;
+      });
+      stderr.setEncoding('utf8').on('data', (text: string) => {
+        collected.stderr += text;
+      });
+    } else {
+      stdout.pipe(process.stdout, { end: false });
+      stderr.pipe(process.stderr, { end: false });
+    }
+
+    // Resets come with the death of a guest and are told by its end.
+    for (const stream of [lifeline, control, stdout, stderr]) stream.on('error', () => {});
+
+    if (options.signal?.aborted) onAbort();
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+
     child.on('error', (error) => {
       cleanUp();
       reject(error);
     });
+    // Closing the lifeline ends what may be left of the group, should somebody have killed the keeper alone.
+    child.on('exit', () => lifeline.destroy());
     // 'close' comes after the end of every channel, so nothing that the command wrote is lost.
     child.on('close', () => {
       cleanUp();
-      child.stdin!.destroy();
-      const common = { ...output, console: consoleTail, ...(bootMs === undefined ? {} : { bootMs }) };
-      if (commandStatus !== undefined) {
-        resolve({ outcome: 'exited', status: commandStatus, ...common });
-      } else if (ended) {
+      const common = { ...collected, console: consoleTail, ...(bootMs === undefined ? {} : { bootMs }) };
+      if (ended !== undefined) {
         resolve({ ...ended, ...common });
+      } else if (commandStatus !== undefined) {
+        resolve({ outcome: 'exited', status: commandStatus, ...common });
       } else {
         const message =
           failure ?? `the guest died ${bootMs === undefined ? 'while booting' : 'under the command'}`;
@@ -182,4 +214,24 @@ function keep(launch: Launch, options: GuestOptions, bootTimeoutSeconds: number)
       }
     });
   });
+}
+
+/** Nothing of the host's environment is the guest kernel's business but where to find programs and put its memory. */
+function hostEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, TMPDIR } = process.env;
+  return { ...(PATH === undefined ? {} : { PATH }), ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+}
+
+function lines(each: (line: string) => void): (text: string) => void {
+  let rest = '';
+  return (text) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) each(part);
+  };
+}
+
+function splitOnce(line: string): [string, string] {
+  const at = line.indexOf(' ');
+  return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)];
 }

@@ -36,7 +36,6 @@ export interface GuestSystem {
 export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
 }
 
 export function guestEnvironment(options: GuestOptions, resultsFolder: string): Record<string, string> {

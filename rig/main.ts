@@ -1,11 +1,51 @@
-/** `npm run rig -- uml|qemu [options] -- CMD…` */
-import { runInGuest } from './guest.js';
+/** `npm run rig -- uml|qemu [options] -- COMMAND…`: a command in a guest kernel; see `usage` in args.ts. */
+import { parseRigArguments, type RigCommand, UsageError, usage } from './args.js';
+import { runInGuest, status } from './guest.js';
+import { interruption } from './signals.js';
+import { RigUnavailableError } from './types.js';
 
-const at = process.argv.indexOf('--');
-const result = await runInGuest({
-  kind: process.argv[2] === 'qemu' ? 'qemu' : 'uml',
-  command: process.argv.slice(at + 1),
-  ...(process.argv.includes('--verbose') ? { onConsole: (t: string) => void process.stderr.write(t) } : {}),
-});
-if (result.message) console.error(`rig: ${result.message}\n${result.console}`);
-process.exitCode = result.status;
+const wrongUsage = 2;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  try {
+    const command = parseRigArguments(process.argv.slice(2));
+    if (command.help) {
+      process.stdout.write(usage);
+      return 0;
+    }
+    return await run(command);
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof RangeError) {
+      process.stderr.write(`rig: ${error.message}\nSee: npm run rig -- --help\n`);
+      return wrongUsage;
+    }
+    if (error instanceof RigUnavailableError) {
+      process.stderr.write(`rig: ${error.message}\n`);
+      return status.failed;
+    }
+    throw error;
+  }
+}
+
+async function run({ options, verbose }: RigCommand): Promise<number> {
+  const { signal, status: interrupted } = interruption();
+  const result = await runInGuest({
+    ...options,
+    signal,
+    ...(verbose ? { onConsole: (text: string) => void process.stderr.write(text) } : {}),
+  });
+  const by = interrupted();
+  if (result.message !== undefined && by === undefined) {
+    process.stderr.write(`rig: ${result.message}\n`);
+    if (result.outcome === 'failed' && !verbose) process.stderr.write(consoleExcerpt(result.console));
+  }
+  return result.outcome === 'aborted' && by !== undefined ? by : result.status;
+}
+
+/** What a dying kernel says last is what one wants to know. */
+function consoleExcerpt(text: string): string {
+  const last = text.trimEnd().split(/\r?\n/).slice(-40);
+  return last.map((line) => `  ${line}\n`).join('');
+}

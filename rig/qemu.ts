@@ -89,7 +89,6 @@ export const qemu: GuestSystem = {
               'virtio-crypto-pci,id=crypto0,cryptodev=cryptodev0',
             ]),
       ],
-      env: {},
     };
   },
 };

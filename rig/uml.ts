@@ -31,8 +31,7 @@ export const uml: GuestSystem = {
         `mem=${memoryMiB}M`,
         ...['root=/dev/root', 'rootfstype=hostfs', 'rootflags=/', 'ro'],
         kernelParameter('init', `${runFolder}/init`),
-        // A panic ends the process at once instead of waiting for somebody.
-        'panic=-1',
+        // No `panic=`: user-mode Linux ends itself at a panic, and with `panic=-1` would start over instead.
         ...(options.onConsole ? [] : ['quiet']),
         ...['con=null', 'con0=null,fd:1'],
         // Serial lines 0, 1, 2 are the channels control, stdout, stderr; see guest-init.sh.
@@ -40,7 +39,6 @@ export const uml: GuestSystem = {
         // Its pid file and sockets would else be left in the home folder.
         ...[`uml_dir=${runFolder}`, 'umid=guest'],
       ],
-      env: {},
     };
   },
 };
