@@ -1,0 +1,271 @@
+/** Hash sessions over an EVP_MD_CTX, MAC sessions over an EVP_MAC_CTX. */
+import { endianness } from 'node:os';
+
+import type { HashAlgorithm, MacAlgorithm } from '../../algorithms.js';
+import { address } from '../../linux/ffi.js';
+import { bytes, lengthOf, outputBytes, part } from '../buffers.js';
+import type { DigestSession } from '../driver.js';
+import { checkKey } from '../parameters.js';
+import { SessionBase } from '../session.js';
+import { type Evp, INPUT, KEY, LENGTH, MAX_SCRATCH_KEY, OUTPUT, opensslError, SMALL } from './evp.js';
+
+/** Digests that are shorter than this are read out of scratch memory byte by byte. */
+const SHORT_OUTPUT = 64;
+
+/** What a hash and a MAC do in their own way. */
+abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
+  extends SessionBase
+  implements DigestSession
+{
+  readonly driver = 'libcrypto';
+  readonly algorithm: A;
+  protected readonly evp: Evp;
+  /** False from `digest` until `restart`: OpenSSL would go on from an undefined state. */
+  protected open = true;
+
+  constructor(evp: Evp, algorithm: A) {
+    super();
+    this.evp = evp;
+    this.algorithm = algorithm;
+  }
+
+  protected abstract nativeUpdate(data: Uint8Array | number, length: number): number;
+  protected abstract nativeUpdateAsync(data: Uint8Array, length: number): Promise<number>;
+  protected abstract nativeFinal(output: Uint8Array, length: number): number;
+  abstract restart(key?: Uint8Array): void;
+  abstract clone(): DigestSession;
+
+  update(data: Uint8Array): void {
+    this.ready();
+    const length = lengthOf(bytes(data, 'data'));
+    this.#unfinished();
+    if (length === 0) return;
+    const { scratch } = this.evp;
+    let ok: number;
+    if (length <= SMALL) {
+      scratch.bytes.set(data, INPUT);
+      ok = this.nativeUpdate(scratch.address + INPUT, length);
+    } else ok = this.nativeUpdate(data, length);
+    if (ok !== 1) throw this.broken();
+  }
+
+  async updateAsync(data: Uint8Array): Promise<void> {
+    this.ready();
+    const length = lengthOf(bytes(data, 'data'));
+    this.#unfinished();
+    if (length === 0) return;
+    await this.busy(async () => {
+      if ((await this.nativeUpdateAsync(part(data, 0, length), length)) !== 1)
+        throw opensslError(this.evp, `${this.algorithm.name} failed`);
+    });
+  }
+
+  digest(output: Uint8Array): void {
+    this.ready();
+    this.#unfinished();
+    const length = this.checkOutput(output);
+    this.open = false;
+    if (this.nativeFinal(output, length) !== 1) throw this.broken();
+  }
+
+  once(data: Uint8Array, output: Uint8Array): void {
+    this.restart();
+    this.update(data);
+    this.digest(output);
+  }
+
+  async onceAsync(data: Uint8Array, output: Uint8Array): Promise<void> {
+    this.restart();
+    await this.updateAsync(data);
+    this.digest(output);
+  }
+
+  protected checkOutput(output: Uint8Array): number {
+    const { algorithm } = this;
+    const length = lengthOf(outputBytes(output, 'output', 0));
+    if (algorithm.kind === 'hash' && algorithm.xof) return length;
+    outputBytes(output, 'output', algorithm.digestBytes);
+    return algorithm.digestBytes;
+  }
+
+  #unfinished(): void {
+    if (!this.open) throw new Error('digest() was called: restart() the session first');
+  }
+
+  protected broken(): Error {
+    return this.fail(opensslError(this.evp, `${this.algorithm.name} failed`));
+  }
+}
+
+export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
+  readonly #ctx: number;
+  readonly #md: number;
+
+  constructor(evp: Evp, handle: number, algorithm: HashAlgorithm) {
+    super(evp, algorithm);
+    const ctx = Number(evp.mdCtxNew());
+    if (ctx === 0) throw opensslError(evp, 'EVP_MD_CTX_new failed');
+    if (evp.digestInit(ctx, handle, 0) !== 1) {
+      evp.mdCtxFree(ctx);
+      throw opensslError(evp, `cannot initialise ${algorithm.name}`);
+    }
+    this.#ctx = ctx;
+    this.#md = handle;
+    this.own(() => evp.mdCtxFree(ctx));
+  }
+
+  protected nativeUpdate(data: Uint8Array | number, length: number): number {
+    return this.evp.digestUpdate(this.#ctx, data, length);
+  }
+
+  protected async nativeUpdateAsync(data: Uint8Array, length: number): Promise<number> {
+    return (await this.evp.digestUpdate.promise(this.#ctx, data, length)).value;
+  }
+
+  protected nativeFinal(output: Uint8Array, length: number): number {
+    if (this.algorithm.xof) return length === 0 ? 1 : this.evp.digestFinalXof(this.#ctx, output, length);
+    return this.evp.digestFinal(this.#ctx, output, 0);
+  }
+
+  restart(): void {
+    this.ready();
+    if (this.evp.digestInit(this.#ctx, this.#md, 0) !== 1) throw this.broken();
+    this.open = true;
+  }
+
+  clone(): LibcryptoHash {
+    this.ready();
+    const copy = new LibcryptoHash(this.evp, this.#md, this.algorithm);
+    if (this.evp.mdCtxCopy(copy.#ctx, this.#ctx) !== 1) {
+      copy.close();
+      throw opensslError(this.evp, `cannot copy ${this.algorithm.name}`);
+    }
+    copy.open = this.open;
+    return copy;
+  }
+
+  override once(data: Uint8Array, output: Uint8Array): void {
+    if (this.algorithm.xof) {
+      super.once(data, output);
+      return;
+    }
+    this.ready();
+    const length = lengthOf(bytes(data, 'data'));
+    const size = this.checkOutput(output);
+    const { evp } = this;
+    const { scratch } = evp;
+    let from: Uint8Array | number = data;
+    if (length <= SMALL) {
+      if (length > 0) scratch.bytes.set(data, INPUT);
+      from = scratch.address + INPUT;
+    }
+    // Through scratch, since a short output may be a view that V8 keeps in its own heap and is slow to hand over.
+    if (size > SHORT_OUTPUT) {
+      if (evp.digest(from, length, output, 0, this.#md, 0) !== 1) throw this.broken();
+      return;
+    }
+    if (evp.digest(from, length, scratch.address + OUTPUT, 0, this.#md, 0) !== 1) throw this.broken();
+    const result = scratch.bytes;
+    for (let i = 0; i < size; i++) output[i] = result[OUTPUT + i]!;
+  }
+}
+
+/** 32-bit platforms that koffi has binaries for; everything else has 8-byte pointers. */
+const POINTER_BYTES = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8;
+/** OSSL_PARAM_UTF8_STRING (openssl/core.h). */
+const UTF8_STRING = 4;
+
+/**
+ * An OSSL_PARAM array with the one text parameter that HMAC (`digest`) and CMAC (`cipher`) need, and its end mark:
+ * `struct { const char *key; unsigned int data_type; void *data; size_t data_size, return_size; }`, twice.
+ * `keep` must stay alive until the call that takes the array is over.
+ */
+function macParameters(key: 'digest' | 'cipher', value: string): { block: Buffer; keep: Buffer[] } {
+  const name = Buffer.from(`${key}\0`);
+  const text = Buffer.from(`${value}\0`);
+  const block = Buffer.alloc(10 * POINTER_BYTES);
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  const little = endianness() === 'LE';
+  const word = (index: number, number: number): void => {
+    if (POINTER_BYTES === 8) view.setBigUint64(index * 8, BigInt(number), little);
+    else view.setUint32(index * 4, number, little);
+  };
+  word(0, address(name));
+  view.setUint32(POINTER_BYTES, UTF8_STRING, little);
+  word(2, address(text));
+  word(3, text.length - 1);
+  return { block, keep: [name, text] };
+}
+
+export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
+  #ctx: number;
+
+  constructor(
+    evp: Evp,
+    handle: number,
+    algorithm: MacAlgorithm,
+    over: string,
+    key: Uint8Array | undefined,
+    copyOf?: number,
+  ) {
+    super(evp, algorithm);
+    const ctx = Number(copyOf === undefined ? evp.macCtxNew(handle) : evp.macCtxDup(copyOf));
+    if (ctx === 0) throw opensslError(evp, `cannot initialise ${algorithm.name}`);
+    this.#ctx = ctx;
+    this.own(() => evp.macCtxFree(ctx));
+    if (key !== undefined) {
+      checkKey(algorithm, key);
+      const { block, keep } = macParameters(algorithm.construction === 'hmac' ? 'digest' : 'cipher', over);
+      if (this.#init(key, address(block)) !== 1) {
+        const error = this.broken();
+        this.close();
+        throw error;
+      }
+      // The parameters are copied by OpenSSL; they only had to live until here.
+      void keep;
+    }
+  }
+
+  #init(key: Uint8Array, parameters: number): number {
+    const { scratch } = this.evp;
+    const length = lengthOf(key);
+    if (length > MAX_SCRATCH_KEY)
+      return this.evp.macInit(this.#ctx, part(key, 0, length), length, parameters);
+    // A null key would mean "the key as it was", so an empty one needs an address all the same.
+    scratch.bytes.set(key, KEY);
+    const ok = this.evp.macInit(this.#ctx, scratch.address + KEY, length, parameters);
+    scratch.bytes.fill(0, KEY, KEY + length);
+    return ok;
+  }
+
+  protected nativeUpdate(data: Uint8Array | number, length: number): number {
+    return this.evp.macUpdate(this.#ctx, data, length);
+  }
+
+  protected async nativeUpdateAsync(data: Uint8Array, length: number): Promise<number> {
+    return (await this.evp.macUpdate.promise(this.#ctx, data, length)).value;
+  }
+
+  protected nativeFinal(output: Uint8Array, length: number): number {
+    const { scratch } = this.evp;
+    const ok = this.evp.macFinal(this.#ctx, scratch.address + OUTPUT, scratch.address + LENGTH, length);
+    if (ok !== 1) return ok;
+    for (let i = 0; i < length; i++) output[i] = scratch.bytes[OUTPUT + i]!;
+    return 1;
+  }
+
+  restart(key?: Uint8Array): void {
+    this.ready();
+    if (key !== undefined) checkKey(this.algorithm, key);
+    const ok = key === undefined ? this.evp.macInit(this.#ctx, 0, 0, 0) : this.#init(key, 0);
+    if (ok !== 1) throw this.broken();
+    this.open = true;
+  }
+
+  clone(): LibcryptoMac {
+    this.ready();
+    const copy = new LibcryptoMac(this.evp, 0, this.algorithm, '', undefined, this.#ctx);
+    copy.open = this.open;
+    return copy;
+  }
+}

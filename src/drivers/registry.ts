@@ -1,0 +1,47 @@
+/**
+ * The drivers that exist, by name, and the notation `driver[:kernelDriver]` that pins one. The only file that knows
+ * them all; everything above asks here.
+ */
+import { nodeTypeError } from '../errors.js';
+import type { Driver, DriverName } from './driver.js';
+import { libcrypto } from './libcrypto/index.js';
+import { node } from './node/index.js';
+
+/** In the order in which they are tried when nobody says otherwise: software first, since it never loses badly. */
+const DRIVERS: readonly Driver[] = [libcrypto, node];
+
+/** A driver and, where one was pinned, the kernel driver to bind: what `afalg:virtio_crypto_aes_cbc` says. */
+export interface DriverChoice {
+  readonly driver: Driver;
+  readonly kernelDriver?: string;
+}
+
+export function allDrivers(): readonly Driver[] {
+  return DRIVERS;
+}
+
+export function driverNames(): DriverName[] {
+  return DRIVERS.map((driver) => driver.name);
+}
+
+/** @throws TypeError ERR_INVALID_ARG_VALUE for a name that no driver has. */
+export function getDriver(name: string): Driver {
+  const driver = DRIVERS.find((candidate) => candidate.name === name);
+  if (!driver) {
+    throw nodeTypeError(
+      'ERR_INVALID_ARG_VALUE',
+      `The argument 'driver' is invalid: there is no driver "${name}". Known: ${driverNames().join(', ')}`,
+    );
+  }
+  return driver;
+}
+
+/** Reads `name` or `name:kernelDriver`. Kernel driver names contain colons and brackets: only the first colon counts. */
+export function parseDriver(spec: string): DriverChoice {
+  const colon = spec.indexOf(':');
+  if (colon < 0) return { driver: getDriver(spec) };
+  const kernelDriver = spec.slice(colon + 1);
+  return kernelDriver === ''
+    ? { driver: getDriver(spec.slice(0, colon)) }
+    : { driver: getDriver(spec.slice(0, colon)), kernelDriver };
+}
