@@ -2,12 +2,18 @@
  * The one table of algorithms: what each is, and its name in every world.
  *
  * Room: none above; imports nothing but its own parts in `algorithms/`. Any room may import this file, and only
- * this file: `algorithms/block-ciphers.ts` and its neighbours hold the families from which the table is made.
+ * this file: `algorithms/ciphers.ts` and `algorithms/digests.ts` hold the families from which the table is made.
  *
  * hwcrypt's own name of an algorithm is OpenSSL's, in lower case (`aes-128-cbc`), and a name of the same shape
  * where OpenSSL has none (`serpent-256-xts`). One entry is one algorithm at one key size, since that is what
  * every API that takes a name means by it.
  */
+
+import { ciphers } from './algorithms/ciphers.js';
+import { hashes, macs } from './algorithms/digests.js';
+
+export { type AdHocCipher, adHocCipher } from './algorithms/ciphers.js';
+export { adHocHash } from './algorithms/digests.js';
 
 export type Kind = 'cipher' | 'aead' | 'hash' | 'mac';
 
@@ -129,16 +135,193 @@ export interface MacAlgorithm extends Base {
 
 export type Algorithm = CipherAlgorithm | AeadAlgorithm | HashAlgorithm | MacAlgorithm;
 
-export { adHocCipher, adHocHash } from './algorithms/ad-hoc.js';
-export {
-  algorithms,
-  byCryptodevId,
-  byCryptsetup,
-  byKernelName,
-  byQemuName,
-  cipherLike,
-  findAlgorithm,
-  hashAlgorithm,
-  hmacOf,
-  suggest,
-} from './algorithms/lookup.js';
+/** The table and its indexes, built at first use. */
+interface Index {
+  readonly all: readonly Algorithm[];
+  readonly byKind: ReadonlyMap<Kind, readonly Algorithm[]>;
+  /** Lower-case names and aliases. */
+  readonly byName: ReadonlyMap<string, Algorithm>;
+  readonly byKernelName: ReadonlyMap<string, readonly Algorithm[]>;
+  readonly byCryptodevId: ReadonlyMap<number, readonly Algorithm[]>;
+  readonly byQemuName: ReadonlyMap<string, Algorithm>;
+  readonly byCryptsetup: ReadonlyMap<string, readonly (CipherAlgorithm | AeadAlgorithm)[]>;
+}
+
+let built: Index | undefined;
+
+function index(): Index {
+  built ??= build();
+  return built;
+}
+
+function build(): Index {
+  const all: Algorithm[] = [...ciphers(), ...hashes(), ...macs()];
+  const byKind = new Map<Kind, Algorithm[]>();
+  const byName = new Map<string, Algorithm>();
+  const byKernelName = new Map<string, Algorithm[]>();
+  const byCryptodevId = new Map<number, Algorithm[]>();
+  const byQemuName = new Map<string, Algorithm>();
+  const byCryptsetup = new Map<string, (CipherAlgorithm | AeadAlgorithm)[]>();
+  for (const algorithm of all) {
+    const { names } = algorithm;
+    push(byKind, algorithm.kind, algorithm);
+    byName.set(algorithm.name, algorithm);
+    for (const alias of algorithm.aliases) byName.set(alias, algorithm);
+    if (names.kernel !== undefined) push(byKernelName, names.kernel, algorithm);
+    if (names.cryptodev !== undefined) push(byCryptodevId, names.cryptodev, algorithm);
+    if (names.qemu !== undefined) byQemuName.set(names.qemu, algorithm);
+    if (names.cryptsetup !== undefined && (algorithm.kind === 'cipher' || algorithm.kind === 'aead')) {
+      push(byCryptsetup, names.cryptsetup, algorithm);
+    }
+  }
+  return { all, byKind, byName, byKernelName, byCryptodevId, byQemuName, byCryptsetup };
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+/** Every entry, or those of one kind, in the order of the table: ciphers and AEADs by family, hashes, MACs. */
+export function algorithms(): readonly Algorithm[];
+export function algorithms(kind: 'cipher'): readonly CipherAlgorithm[];
+export function algorithms(kind: 'aead'): readonly AeadAlgorithm[];
+export function algorithms(kind: 'hash'): readonly HashAlgorithm[];
+export function algorithms(kind: 'mac'): readonly MacAlgorithm[];
+export function algorithms(kind?: Kind): readonly Algorithm[];
+export function algorithms(kind?: Kind): readonly Algorithm[] {
+  return kind === undefined ? index().all : (index().byKind.get(kind) ?? []);
+}
+
+/**
+ * The entry of a name in any spelling that node:crypto accepts, object identifiers included, without regard to case.
+ * `hmac-` before any spelling of a hash names its HMAC.
+ */
+export function findAlgorithm(name: string): Algorithm | undefined {
+  const lower = name.toLowerCase();
+  const found = index().byName.get(lower);
+  if (found || !lower.startsWith('hmac-')) return found;
+  return hmacOf(lower.slice('hmac-'.length));
+}
+
+/** As `findAlgorithm`, for what `createCipheriv` takes: a cipher or an AEAD. */
+export function cipherLike(name: string): CipherAlgorithm | AeadAlgorithm | undefined {
+  const found = index().byName.get(name.toLowerCase());
+  return found?.kind === 'cipher' || found?.kind === 'aead' ? found : undefined;
+}
+
+/** As `findAlgorithm`, for what `createHash` takes. */
+export function hashAlgorithm(name: string): HashAlgorithm | undefined {
+  const found = index().byName.get(name.toLowerCase());
+  return found?.kind === 'hash' ? found : undefined;
+}
+
+/** The HMAC over a hash, by any of the hash's spellings. Undefined for an extendable hash, which has none. */
+export function hmacOf(hash: string | HashAlgorithm): MacAlgorithm | undefined {
+  const own = typeof hash === 'string' ? hashAlgorithm(hash) : hash;
+  const found = own && index().byName.get(`hmac-${own.name}`);
+  return found?.kind === 'mac' ? found : undefined;
+}
+
+/** Entries of a kernel name: `cbc(aes)` is one for each key length. Not of a driver's name (`cbc-aes-aesni`). */
+export function byKernelName(name: string): readonly Algorithm[] {
+  return index().byKernelName.get(name) ?? [];
+}
+
+/** Entries of a CRYPTO_* id of cryptodev-linux: 11 is AES-CBC with each key length. */
+export function byCryptodevId(id: number): readonly Algorithm[] {
+  return index().byCryptodevId.get(id) ?? [];
+}
+
+/**
+ * The entry of a name in QEMU's benchmarks: `aes-128-cbc` (its messages), `cbc-aes-128` (its test paths), also
+ * `cbc(aes-128)`; `sha256`, `hmac(sha256)`.
+ */
+export function byQemuName(name: string): Algorithm | undefined {
+  const lower = name.toLowerCase();
+  const { byQemuName: map } = index();
+  const found = map.get(lower) ?? (lower === 'rmd160' ? map.get('ripemd160') : undefined);
+  if (found) return found;
+  const swapped = /^(ecb|cbc|ctr|xts)(?:-(.+)|\((.+)\))$/.exec(lower);
+  return swapped ? map.get(`${swapped[2] ?? swapped[3]}-${swapped[1]}`) : undefined;
+}
+
+/**
+ * The entry of a cryptsetup cipher specification (`aes-xts`, `aes-xts-plain64`, `aes-cbc-essiv:sha256`,
+ * `capi:xts(aes)-plain64`) with a key of that many bits as cryptsetup counts them, both halves of XTS together.
+ * A bare cipher (`aes`) is CBC, as it is to dm-crypt.
+ */
+export function byCryptsetup(spec: string, keyBits: number): CipherAlgorithm | AeadAlgorithm | undefined {
+  const fits = ({ keyBytes, ...rest }: CipherAlgorithm | AeadAlgorithm): boolean => {
+    const range = rest.kind === 'cipher' ? rest.keyRange : undefined;
+    return keyBits === keyBytes * 8 || (!!range && keyBits >= range[0] * 8 && keyBits <= range[1] * 8);
+  };
+  const capi = /^capi:(.+\))(?:-[^()]*)?$/.exec(spec);
+  if (capi) {
+    return byKernelName(capi[1]!).find(
+      (found): found is CipherAlgorithm | AeadAlgorithm =>
+        (found.kind === 'cipher' || found.kind === 'aead') && fits(found),
+    );
+  }
+  const [cipher, mode = 'cbc'] = spec.split('-');
+  return index().byCryptsetup.get(`${cipher}-${mode}`)?.find(fits);
+}
+
+/**
+ * Names of the table that somebody may have meant by one that it lacks, the likeliest first, for an error message.
+ * Empty where nothing is near.
+ */
+export function suggest(name: string, limit = 3): string[] {
+  const wanted = tokens(name);
+  const squeezed = wanted.join('');
+  if (squeezed === '') return [];
+  const kernel = byKernelName(name.toLowerCase()).map((algorithm) => algorithm.name);
+  if (kernel.length > 0) return kernel.slice(0, limit);
+
+  const scored: { name: string; score: number; fine: boolean; at: number }[] = [];
+  for (const [at, algorithm] of index().all.entries()) {
+    let best = 0;
+    for (const spelling of [algorithm.name, ...algorithm.aliases]) {
+      const own = tokens(spelling);
+      const shared = own.filter((token) => wanted.includes(token)).length;
+      const overlap = (shared / own.length + shared / wanted.length) / 2;
+      const joined = own.join('');
+      const likeness = 1 - distance(squeezed, joined) / Math.max(squeezed.length, joined.length);
+      best = Math.max(best, overlap, likeness);
+    }
+    if (best >= 0.6) {
+      scored.push({ name: algorithm.name, score: best, fine: algorithm.status !== 'weak', at });
+    }
+  }
+  scored.sort((a, b) => b.score - a.score || Number(b.fine) - Number(a.fine) || a.at - b.at);
+  return scored.slice(0, limit).map((candidate) => candidate.name);
+}
+
+/** Runs of letters and runs of digits: `aes128CBC` → `aes`, `128`, `cbc`. Java's padding is no part of a name here. */
+function tokens(name: string): string[] {
+  return (
+    name
+      .toLowerCase()
+      .replace(/(pkcs[57]|no)padding/, '')
+      .match(/[a-z]+|[0-9]+/g) ?? []
+  );
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment). */
+function distance(a: string, b: string): number {
+  let older: number[] = [];
+  let old = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replace = old[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = swapped ? older[j - 2]! + 1 : replace;
+      row.push(Math.min(replace, swap, old[j]! + 1, row[j - 1]! + 1));
+    }
+    older = old;
+    old = row;
+  }
+  return old[b.length]!;
+}

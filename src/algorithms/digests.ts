@@ -344,3 +344,26 @@ function cmacEntry(cipher: (typeof CMACS)[number]): MacAlgorithm {
     handover: false,
   };
 }
+
+/** An entry for a hash that only OpenSSL knows. `blockBytes` (needed for HMAC alone) is 64 where it is not given. */
+export function adHocHash(hash: {
+  readonly name: string;
+  readonly digestBytes: number;
+  readonly blockBytes?: number;
+  readonly xof?: boolean;
+}): HashAlgorithm {
+  return {
+    kind: 'hash',
+    name: hash.name.toLowerCase(),
+    aliases: [],
+    names: { openssl: hash.name },
+    status: 'legacy',
+    statusNote: 'not in the table: nothing is known of it but what OpenSSL says',
+    adHoc: true,
+    digestBytes: hash.digestBytes,
+    blockBytes: hash.blockBytes ?? 64,
+    xof: hash.xof ?? false,
+    parallel: 'none',
+    handover: false,
+  };
+}

@@ -1,5 +1,6 @@
 /**
- * Block ciphers in their modes: the families, and how an entry of the table is made from a family and a mode.
+ * Ciphers and AEADs: block ciphers as families, and how an entry of the table is made from a family and a mode;
+ * stream ciphers; entries made on the fly.
  *
  * Sources: `openssl list -cipher-algorithms` (3.0) and providers/implementations/include/prov/names.h (3.5) for names
  * and object identifiers; crypto/*.c of Linux for kernel names; crypto/cryptodev.h of cryptodev-linux; gcrypt.h 1.10;
@@ -321,7 +322,7 @@ const NETTLE_MODES: readonly Mode[] = words('ecb cbc ctr cfb cfb8 xts');
 /** Modes of QCryptoCipherMode. */
 const QEMU_MODES: readonly Mode[] = words('ecb cbc ctr xts');
 
-/** What dm-crypt can use: an IV for each sector rules out the shift-register modes. */
+/** Modes that dm-crypt volumes are made with. */
 const DM_CRYPT_MODES: readonly Mode[] = words('ecb cbc ctr xts gcm ccm');
 
 /** What a mode by itself does to an entry's status. */
@@ -350,9 +351,112 @@ const AEAD_LENGTHS: Record<BlockAead, Pick<AeadAlgorithm, 'ivBytes' | 'ivRange' 
   ocb: { ivBytes: 12, ivRange: [1, 15], tagBytes: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] },
 };
 
-/** Every block cipher in every mode of the table. */
-export function blockCiphers(): (CipherAlgorithm | AeadAlgorithm)[] {
-  return FAMILIES.flatMap((cipher) => cipher.modes.map((mode) => entry(cipher, mode)));
+/** GCRY_CIPHER_MODE_STREAM and GCRY_CIPHER_MODE_POLY1305. */
+const GCRYPT_STREAM = 4;
+const GCRYPT_POLY1305 = 10;
+
+const RC4_NOTE = 'keystream biases recover plaintext (RFC 7465 forbids it in TLS)';
+
+const STREAM_CIPHERS: readonly (CipherAlgorithm | AeadAlgorithm)[] = [
+  {
+    kind: 'cipher',
+    name: 'chacha20',
+    aliases: [],
+    names: {
+      openssl: 'ChaCha20',
+      kernel: 'chacha20',
+      gcrypt: { algo: 316, mode: GCRYPT_STREAM },
+      nettle: 'chacha',
+    },
+    status: 'current',
+    family: 'chacha20',
+    mode: 'stream',
+    keyBytes: 32,
+    // 32-bit little-endian block counter, then the 96-bit nonce: OpenSSL, Linux and libgcrypt all take it so. That is
+    // why the stream can be handed over: the next IV is this one with its counter moved on.
+    ivBytes: 16,
+    blockBytes: 1,
+    cipherBlockBytes: 64,
+    parallel: 'both',
+    handover: true,
+  },
+  {
+    kind: 'aead',
+    name: 'chacha20-poly1305',
+    aliases: [],
+    names: {
+      openssl: 'ChaCha20-Poly1305',
+      kernel: 'rfc7539(chacha20,poly1305)',
+      gcrypt: { algo: 316, mode: GCRYPT_POLY1305 },
+      nettle: 'chacha_poly1305',
+    },
+    status: 'current',
+    family: 'chacha20',
+    mode: 'chacha20-poly1305',
+    keyBytes: 32,
+    ivBytes: 12,
+    ivRange: [12, 12],
+    // RFC 8439 knows 16 only; OpenSSL and so node:crypto cut it to any length that is asked for.
+    tagBytes: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+    defaultTagBytes: 16,
+    cipherBlockBytes: 64,
+    parallel: 'none',
+    handover: false,
+  },
+  {
+    kind: 'cipher',
+    name: 'rc4',
+    aliases: ['1.2.840.113549.3.4'],
+    names: {
+      openssl: 'RC4',
+      // A stream cipher under a template's name: Linux has had no other for it since 5.3.
+      kernel: 'ecb(arc4)',
+      cryptodev: 12,
+      gcrypt: { algo: 301, mode: GCRYPT_STREAM },
+      nettle: 'arcfour',
+    },
+    status: 'weak',
+    statusNote: RC4_NOTE,
+    family: 'rc4',
+    mode: 'stream',
+    keyBytes: 16,
+    keyRange: [1, 256],
+    ivBytes: 0,
+    blockBytes: 1,
+    cipherBlockBytes: 1,
+    parallel: 'none',
+    handover: false,
+  },
+  {
+    kind: 'cipher',
+    name: 'rc4-40',
+    aliases: [],
+    names: {
+      openssl: 'RC4-40',
+      kernel: 'ecb(arc4)',
+      cryptodev: 12,
+      gcrypt: { algo: 301, mode: GCRYPT_STREAM },
+      nettle: 'arcfour',
+    },
+    status: 'weak',
+    statusNote: `40-bit key; ${RC4_NOTE}`,
+    family: 'rc4',
+    mode: 'stream',
+    keyBytes: 5,
+    ivBytes: 0,
+    blockBytes: 1,
+    cipherBlockBytes: 1,
+    parallel: 'none',
+    handover: false,
+  },
+];
+
+/** Every cipher and AEAD of the table. */
+export function ciphers(): (CipherAlgorithm | AeadAlgorithm)[] {
+  return [
+    ...FAMILIES.flatMap((cipher) => cipher.modes.map((mode) => entry(cipher, mode))),
+    ...STREAM_CIPHERS,
+  ];
 }
 
 function entry(cipher: BlockCipher, mode: Mode): CipherAlgorithm | AeadAlgorithm {
@@ -424,10 +528,79 @@ function verdict(cipher: BlockCipher, mode: Mode): { status: Status; statusNote?
   return { status: order[worst]!, ...(notes.length > 0 ? { statusNote: notes.join('; ') } : {}) };
 }
 
-function isAead(mode: Mode): mode is BlockAead {
-  return mode === 'gcm' || mode === 'ccm' || mode === 'ocb';
+function isAead(mode: string): mode is BlockAead {
+  return Object.hasOwn(AEAD_LENGTHS, mode);
+}
+
+function isBlockMode(mode: string): mode is BlockMode {
+  return Object.hasOwn(PARALLEL, mode);
 }
 
 function words<T extends Mode>(list: string): T[] {
   return list.split(' ') as T[];
+}
+
+const UNJUDGED = 'not in the table: nothing is known of it but what OpenSSL says';
+
+/** What is known of a cipher that is not in the table: the fields of node:crypto's `getCipherInfo`, by hwcrypt's names. Lengths in bytes. */
+export interface AdHocCipher {
+  readonly name: string;
+  readonly keyBytes: number;
+  /** 0 or absent for a cipher without one. */
+  readonly ivBytes?: number;
+  /** Absent for a stream cipher, as node:crypto leaves it out. */
+  readonly blockBytes?: number;
+  /** node:crypto's mode: `cbc`, `ccm`, `cfb`, `ctr`, `ecb`, `gcm`, `ocb`, `ofb`, `stream`, `wrap`, `xts`. */
+  readonly mode: string;
+}
+
+/**
+ * An entry for a cipher that only OpenSSL knows. Undefined for what a driver's session cannot express: key wrapping,
+ * whose output is longer than its input, and the SIV modes, which read the whole message before they write any of it.
+ */
+export function adHocCipher(cipher: AdHocCipher): CipherAlgorithm | AeadAlgorithm | undefined {
+  const { keyBytes, ivBytes = 0, blockBytes = 1 } = cipher;
+  const name = cipher.name.toLowerCase();
+  const base = {
+    name,
+    aliases: [],
+    names: { openssl: cipher.name },
+    status: 'legacy',
+    statusNote: UNJUDGED,
+    adHoc: true,
+    family: name.replace(/-(ecb|cbc|ctr|cfb1?8?|ofb|xts|gcm|ccm|ocb)\b.*$/, ''),
+    keyBytes,
+  } as const;
+  const given = cipher.mode.toLowerCase();
+  if (isAead(given)) {
+    return {
+      kind: 'aead',
+      ...base,
+      mode: given,
+      ...AEAD_LENGTHS[given],
+      ivBytes: ivBytes || AEAD_LENGTHS[given].ivBytes,
+      defaultTagBytes: 16,
+      cipherBlockBytes: 16,
+      parallel: 'none',
+      handover: false,
+    };
+  }
+  // node:crypto calls every width of feedback `cfb`; the name tells them apart.
+  const mode = given === 'cfb' ? (/-(cfb[18])$/.exec(name)?.[1] ?? 'cfb') : given;
+  if (mode !== 'stream' && !isBlockMode(mode)) return undefined;
+  const wholeBlocks = mode === 'ecb' || mode === 'cbc';
+  // A MAC inside (TLS's cbc-hmac) or stolen ciphertext (cts) makes more of the stream than key and chaining value, and
+  // a stream cipher that is not in the table may hide state anywhere: nothing is taken for granted about either.
+  const opaque = mode === 'stream' || /-(hmac|cts)\b/.test(name);
+  return {
+    kind: 'cipher',
+    ...base,
+    mode,
+    ivBytes,
+    blockBytes: wholeBlocks ? blockBytes : 1,
+    ...(mode === 'xts' ? { minBytes: 16 } : {}),
+    cipherBlockBytes: wholeBlocks ? blockBytes : mode === 'stream' ? 1 : ivBytes,
+    parallel: opaque ? 'none' : PARALLEL[mode],
+    handover: !opaque && mode !== 'xts',
+  };
 }
