@@ -6,4 +6,9 @@
  *
  * Nothing is loaded, opened or read when this room is imported.
  */
+export * from './abi.js';
+export * from './errno.js';
 export * from './ffi.js';
+export * as libc from './libc.js';
+export * from './netlink.js';
+export * from './proc.js';
