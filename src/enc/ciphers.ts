@@ -1,0 +1,137 @@
+/**
+ * Which ciphers `enc` takes, and who does the work.
+ *
+ * Room `enc`.
+ */
+import { getCipherInfo } from 'node:crypto';
+import {
+  type AeadAlgorithm,
+  type Algorithm,
+  type CipherAlgorithm,
+  type CipherMode,
+  cipherLike,
+  suggest,
+} from '../algorithms.js';
+import type { Driver } from '../drivers/driver.js';
+import { allDrivers, type DriverChoice } from '../drivers/registry.js';
+import { describeReason, HwcryptError, type Reason, UnavailableError } from '../errors.js';
+
+/**
+ * The cipher of a name, in any spelling that OpenSSL knows; undefined for a name that nobody knows.
+ * What the table lacks (RC2, DESX) is described by node:crypto.
+ */
+export function findCipher(name: string): CipherAlgorithm | AeadAlgorithm | undefined {
+  return cipherLike(name) ?? adHoc(name);
+}
+
+const AD_HOC_MODES: readonly string[] = ['ecb', 'cbc', 'ctr', 'cfb', 'ofb'];
+
+function adHoc(name: string): CipherAlgorithm | undefined {
+  const info = getCipherInfo(name.toLowerCase());
+  if (!info || !AD_HOC_MODES.includes(info.mode)) return undefined;
+  const mode = info.mode as CipherMode;
+  return {
+    kind: 'cipher',
+    name: info.name.toLowerCase(),
+    aliases: [name.toLowerCase()],
+    names: { openssl: info.name },
+    status: 'legacy',
+    adHoc: true,
+    family: info.name.toLowerCase().replace(/-.*/, ''),
+    mode,
+    keyBytes: info.keyLength,
+    ivBytes: info.ivLength ?? 0,
+    blockBytes: mode === 'ecb' || mode === 'cbc' ? (info.blockSize as number) : 1,
+    cipherBlockBytes: info.ivLength ?? (info.blockSize as number),
+    parallel: 'none',
+    handover: false,
+  };
+}
+
+/**
+ * As `findCipher`, but throws in OpenSSL's words for what `enc` cannot do: its format has no room for a tag, and XTS
+ * encrypts disks, not streams.
+ *
+ * @throws HwcryptError USAGE
+ */
+export function requireEncCipher(name: string): CipherAlgorithm {
+  const found = findCipher(name);
+  if (!found) {
+    if (getCipherInfo(name.toLowerCase())?.mode === 'wrap') {
+      throw new HwcryptError(
+        'USAGE',
+        'key wrap ciphers not supported: they take one short message, not a stream',
+      );
+    }
+    const near = suggest(name).filter((other) => findCipher(other)?.kind === 'cipher');
+    throw new HwcryptError(
+      'USAGE',
+      `Unknown cipher: ${name}${near.length > 0 ? ` (did you mean ${near.join(', ')}?)` : ' (see hwcrypt list ciphers)'}`,
+    );
+  }
+  if (found.kind === 'aead') {
+    throw new HwcryptError('USAGE', 'AEAD ciphers not supported: the format of enc has no room for a tag');
+  }
+  if (found.mode === 'xts') {
+    throw new HwcryptError('USAGE', 'XTS ciphers not supported: they encrypt disk sectors, not streams');
+  }
+  return found;
+}
+
+/** The driver that works, and what to say about it. */
+export interface Chosen extends DriverChoice {
+  readonly driver: Driver;
+  /** One line for stderr where the first in the order could not be had. */
+  readonly fallback?: string;
+}
+
+/**
+ * The driver for an algorithm: the pinned one or none, else the first in the order that can do it.
+ *
+ * @throws UnavailableError
+ */
+export function chooseDriver(
+  algorithm: Algorithm,
+  pinned?: DriverChoice,
+  order: readonly Driver[] = allDrivers(),
+): Chosen {
+  if (pinned) {
+    const support = pinned.driver.supports(
+      algorithm,
+      pinned.kernelDriver === undefined ? {} : { kernelDriver: pinned.kernelDriver },
+    );
+    if (!support.supported) {
+      throw new UnavailableError(
+        'ALGORITHM_UNAVAILABLE',
+        pinned.driver.name,
+        `${pinned.driver.name}: ${algorithm.name}`,
+        support.reason,
+      );
+    }
+    return pinned;
+  }
+  const refused: { driver: Driver; reason: Reason }[] = [];
+  for (const driver of order) {
+    const support = driver.supports(algorithm);
+    if (!support.supported) {
+      refused.push({ driver, reason: support.reason });
+      continue;
+    }
+    const [first] = refused;
+    if (!first) return { driver };
+    return {
+      driver,
+      fallback: `${first.driver.name} cannot do ${algorithm.name}: ${describeReason(first.reason)}; using ${driver.name}`,
+    };
+  }
+  const [first] = refused;
+  if (first) {
+    throw new UnavailableError(
+      'ALGORITHM_UNAVAILABLE',
+      first.driver.name,
+      `no driver can do ${algorithm.name}; ${first.driver.name}`,
+      first.reason,
+    );
+  }
+  throw new HwcryptError('NO_DRIVER', `there is no driver that could do ${algorithm.name}`);
+}
