@@ -117,7 +117,10 @@ export interface AeadSession extends Session {
   aad(data: Uint8Array): void;
   update(input: Uint8Array, output: Uint8Array): void;
   updateAsync(input: Uint8Array, output: Uint8Array): Promise<void>;
-  /** encrypt: writes the tag. decrypt: reads it and throws `AuthenticationError` where it is wrong. */
+  /**
+   * encrypt: writes the tag, `tagBytes` long. decrypt: reads it, of any legal length, and throws `AuthenticationError` where
+   * it is wrong.
+   */
   finish(tag: Uint8Array): void;
 }
 

@@ -188,7 +188,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
       this.#getTag(tag);
       return;
     }
-    bytes(tag, 'tag', this.tagBytes);
+    checkTagBytes(this.algorithm, lengthOf(bytes(tag, 'tag')));
     this.#setTag(tag);
     if (!this.#final(undefined, 0, 0)) {
       this.#evp.errClear();
@@ -245,7 +245,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
   #setTag(tag: Uint8Array): void {
     const { scratch } = this.#evp;
     scratch.bytes.set(tag, TAG);
-    if (this.#evp.cipherCtrl(this.#ctx, CTRL_SET_TAG, this.tagBytes, scratch.address + TAG) !== 1)
+    if (this.#evp.cipherCtrl(this.#ctx, CTRL_SET_TAG, lengthOf(tag), scratch.address + TAG) !== 1)
       throw this.#broken();
   }
 

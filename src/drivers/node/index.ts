@@ -213,9 +213,11 @@ class NodeAead extends SessionBase implements AeadSession {
       name: string,
       key: Uint8Array,
       iv: Uint8Array,
-      options: { authTagLength: number },
+      options: { authTagLength?: number },
     ) => CipherGCM | DecipherGCM;
-    return make(nodeName(this.algorithm), this.#key.bytes, iv, { authTagLength: this.tagBytes });
+    // GCM's tag length may stay open until the tag is there; the others must be told.
+    const open = this.algorithm.mode === 'gcm' && this.direction === 'decrypt';
+    return make(nodeName(this.algorithm), this.#key.bytes, iv, open ? {} : { authTagLength: this.tagBytes });
   }
 
   seal(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, output: Uint8Array, tag: Uint8Array): void {
@@ -319,7 +321,7 @@ class NodeAead extends SessionBase implements AeadSession {
       Uint8Array.prototype.set.call(tag, (cipher as CipherGCM).getAuthTag());
       return;
     }
-    bytes(tag, 'tag', this.tagBytes);
+    checkTagBytes(this.algorithm, lengthOf(bytes(tag, 'tag')));
     (cipher as DecipherGCM).setAuthTag(tag);
     try {
       cipher.final();

@@ -1,0 +1,447 @@
+/** `createCipheriv` and `createDecipheriv`: node:crypto's cipher objects over a driver's sessions. */
+import type { TransformCallback, TransformOptions } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+
+import type { AeadAlgorithm, CipherAlgorithm } from '../algorithms.js';
+import { lengthOf } from '../drivers/buffers.js';
+import type { AeadSession, Direction } from '../drivers/driver.js';
+import { checkIv, checkKey } from '../drivers/parameters.js';
+import { AuthenticationError, HwcryptError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
+import type { Route } from '../routing/router.js';
+import { type BinaryLike, binaryBytes, type Data, dataBytes, uintOption } from './arguments.js';
+import { type Feeder, feederFor } from './blocks.js';
+import { LazyTransform } from './lazy-transform.js';
+import { tagNotSet } from './openssl-errors.js';
+
+const EMPTY = Buffer.alloc(0);
+const NONE = new Uint8Array(0);
+
+export interface CipherStreamOptions extends Omit<TransformOptions, 'encoding'> {
+  /** Length of the tag in bytes; required for CCM and OCB, as in node:crypto. */
+  authTagLength?: number;
+  /** Encoding of a key that is given as text. */
+  encoding?: string;
+  /** Drivers for this object alone: `afalg`, `afalg:virtio_crypto_aes_cbc`, or several in the order to try. */
+  driver?: string | readonly string[];
+}
+
+export interface AadOptions {
+  plaintextLength?: number;
+  encoding?: string;
+}
+
+const invalidState = (operation: string): Error =>
+  nodeError('ERR_CRYPTO_INVALID_STATE', `Invalid state for operation ${operation}`);
+
+/** node:crypto says this without a code when a cipher is in no state to take data. */
+const unsupportedState = (): Error => new Error('Trying to add data in unsupported state');
+
+function invalidTagLength(length: number): TypeError {
+  return nodeTypeError('ERR_CRYPTO_INVALID_AUTH_TAG', `Invalid authentication tag length: ${length}`);
+}
+
+/** The work behind a cipher object: a plain cipher's, or an AEAD's. */
+interface Engine {
+  readonly driver: string;
+  update(input: Uint8Array): Buffer;
+  final(): Buffer;
+  close(): void;
+}
+
+class PlainEngine implements Engine {
+  readonly driver: string;
+  readonly feeder: Feeder;
+  readonly #close: () => void;
+
+  constructor(
+    route: Route,
+    algorithm: CipherAlgorithm,
+    direction: Direction,
+    key: Uint8Array,
+    iv: Uint8Array | null,
+  ) {
+    const session = route.driver.cipher(algorithm, direction, key, iv, route.options);
+    this.driver = session.driver;
+    this.feeder = feederFor(session);
+    this.#close = () => session.close();
+  }
+
+  update(input: Uint8Array): Buffer {
+    return this.feeder.update(input);
+  }
+
+  final(): Buffer {
+    return this.feeder.final();
+  }
+
+  close(): void {
+    this.#close();
+  }
+}
+
+/** Longest CCM message with a nonce of that many bytes (RFC 3610: the length field has 15 - n bytes). */
+function ccmLimit(ivBytes: number): number {
+  const lengthBytes = 15 - ivBytes;
+  return lengthBytes < 4 ? 2 ** (8 * lengthBytes) - 1 : 2 ** 31 - 1;
+}
+
+/**
+ * AEAD. Where the driver takes a message in pieces, pieces go through as they come. Where it does not (CCM, OCB, and everything
+ * over AF_ALG) the message is collected: CCM is done in its one `update`, as node:crypto has it; for the rest the text
+ * comes out of `final`.
+ */
+class AeadEngine implements Engine {
+  readonly driver: string;
+  readonly algorithm: AeadAlgorithm;
+  /** The tag: written by `final` when encrypting, set by the caller when decrypting. */
+  tag: Uint8Array | undefined;
+  /** What `setAuthTag` insists on; undefined for GCM where no length was named. */
+  readonly fixedTagBytes: number | undefined;
+  readonly #ccm: boolean;
+  readonly #encrypt: boolean;
+  readonly #iv: Uint8Array;
+  readonly #incremental: boolean;
+  readonly #open: (tagBytes: number) => AeadSession;
+  /** Kept only for drivers that must be told the tag's length before they get the key. */
+  readonly #key: Uint8Array | undefined;
+  #session: AeadSession;
+  #aad: Uint8Array[] = [];
+  #text: Uint8Array[] = [];
+  #begun = false;
+  #started = false;
+  #plaintextLength: number | undefined;
+  #ccmState: 'waiting' | 'done' | 'forged' = 'waiting';
+
+  constructor(
+    route: Route,
+    algorithm: AeadAlgorithm,
+    direction: Direction,
+    key: Uint8Array,
+    iv: Uint8Array,
+    tagBytes: number | undefined,
+  ) {
+    this.algorithm = algorithm;
+    this.fixedTagBytes = tagBytes;
+    this.#encrypt = direction === 'encrypt';
+    this.#ccm = algorithm.mode === 'ccm';
+    this.#iv = Uint8Array.prototype.slice.call(iv);
+    let secret = key;
+    this.#open = (bytes) =>
+      route.driver.aead(algorithm, direction, secret, { ...route.options, tagBytes: bytes });
+    const session = this.#open(tagBytes ?? algorithm.defaultTagBytes);
+    this.#session = session;
+    this.driver = session.driver;
+    this.#incremental = session.incremental;
+    if (!this.#incremental && !this.#encrypt && tagBytes === undefined) {
+      secret = Uint8Array.prototype.slice.call(key);
+      this.#key = secret;
+    }
+  }
+
+  /** Once text has been handed over, additional data comes too late. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  addAad(data: Uint8Array, plaintextLength: number | undefined): void {
+    if (this.#ccm) {
+      if (plaintextLength === undefined) {
+        throw nodeTypeError('ERR_MISSING_ARGS', 'options.plaintextLength required for CCM mode with AAD');
+      }
+      this.#checkCcmLength(plaintextLength);
+      this.#plaintextLength = plaintextLength;
+    }
+    // A copy: the caller may reuse the buffer before the data is needed.
+    this.#aad.push(Uint8Array.prototype.slice.call(data));
+  }
+
+  update(input: Uint8Array): Buffer {
+    if (this.#ccm) return this.#ccmUpdate(input);
+    this.#begun = true;
+    const length = lengthOf(input);
+    if (!this.#incremental) {
+      if (length > 0) this.#text.push(Uint8Array.prototype.slice.call(input));
+      return EMPTY;
+    }
+    this.#start();
+    if (length === 0) return EMPTY;
+    const output = Buffer.allocUnsafe(length);
+    this.#session.update(input, output);
+    return output;
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#session.begin(this.#iv);
+    for (const piece of this.#aad) this.#session.aad(piece);
+  }
+
+  final(): Buffer {
+    if (this.#ccm) return this.#ccmFinal();
+    if (!this.#encrypt && this.tag === undefined) throw new AuthenticationError();
+    if (this.#incremental) {
+      this.#start();
+      if (this.#encrypt) this.#finishEncrypting();
+      else this.#session.finish(this.tag as Uint8Array);
+      return EMPTY;
+    }
+    return this.#whole(join(this.#text));
+  }
+
+  #finishEncrypting(): void {
+    const tag = Buffer.allocUnsafe(this.#session.tagBytes);
+    this.#session.finish(tag);
+    this.tag = tag;
+  }
+
+  #whole(text: Uint8Array): Buffer {
+    const aad = join(this.#aad);
+    const output = Buffer.allocUnsafe(lengthOf(text));
+    if (this.#encrypt) {
+      const tag = Buffer.allocUnsafe(this.#session.tagBytes);
+      this.#session.seal(this.#iv, aad, text, output, tag);
+      this.tag = tag;
+    } else {
+      const tag = this.tag as Uint8Array;
+      if (tag.length !== this.#session.tagBytes) {
+        this.#session.close();
+        this.#session = this.#open(tag.length);
+      }
+      this.#session.open(this.#iv, aad, text, tag, output);
+    }
+    return output;
+  }
+
+  #checkCcmLength(length: number): void {
+    if (length > ccmLimit(this.#iv.length)) {
+      throw nodeRangeError('ERR_CRYPTO_INVALID_MESSAGELEN', 'Invalid message length');
+    }
+  }
+
+  #ccmUpdate(input: Uint8Array): Buffer {
+    const length = lengthOf(input);
+    this.#checkCcmLength(length);
+    const announced = this.#plaintextLength;
+    if (this.#ccmState !== 'waiting' || (announced !== undefined && announced !== length)) {
+      throw unsupportedState();
+    }
+    this.#begun = true;
+    if (!this.#encrypt && this.tag === undefined) {
+      this.#ccmState = 'forged';
+      return EMPTY;
+    }
+    try {
+      const output = this.#whole(input);
+      this.#ccmState = 'done';
+      return output;
+    } catch (error) {
+      if (!(error instanceof AuthenticationError)) throw error;
+      // node:crypto tells only in final(), and nothing of the text until then.
+      this.#ccmState = 'forged';
+      return EMPTY;
+    }
+  }
+
+  #ccmFinal(): Buffer {
+    if (this.#ccmState === 'forged') throw new AuthenticationError();
+    if (this.#ccmState === 'waiting') {
+      if (this.#encrypt) throw tagNotSet();
+      // node:crypto takes any tag for a message of which it saw no text. An empty text has a tag like any other.
+      if (this.tag === undefined) throw new AuthenticationError();
+      this.#whole(NONE);
+    }
+    return EMPTY;
+  }
+
+  close(): void {
+    this.#session.close();
+    this.#key?.fill(0);
+    this.#text = [];
+    this.#aad = [];
+  }
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 0) return NONE;
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+}
+
+/** The normalised name, which the type declarations leave out. */
+const encodingOf = (decoder: StringDecoder): string => (decoder as unknown as { encoding: string }).encoding;
+
+/** What both directions have in common. */
+abstract class CipherObject extends LazyTransform {
+  /** The engine while the message is in progress; undefined from `final` (or a failure) on. */
+  protected engine: PlainEngine | AeadEngine | undefined;
+  protected readonly aead: AeadEngine | undefined;
+  /** The driver that does the work, with its kernel driver where one was pinned: `afalg:virtio_crypto_aes_cbc`. */
+  readonly driver: string;
+  #decoder: StringDecoder | undefined;
+
+  constructor(engine: PlainEngine | AeadEngine, options: CipherStreamOptions | undefined) {
+    super(options as TransformOptions | undefined);
+    this.engine = engine;
+    this.aead = engine instanceof AeadEngine ? engine : undefined;
+    this.driver = engine.driver;
+  }
+
+  override _transform(chunk: Data, encoding: string, callback: TransformCallback): void {
+    try {
+      this.push(this.update(chunk, encoding));
+    } catch (error) {
+      callback(error as Error);
+      return;
+    }
+    callback();
+  }
+
+  override _flush(callback: TransformCallback): void {
+    try {
+      this.push(this.final());
+    } catch (error) {
+      callback(error as Error);
+      return;
+    }
+    callback();
+  }
+
+  /** Takes the next piece of the message; returns what is ready of the result, as a Buffer or as text. */
+  update(data: Data, inputEncoding?: string | null): Buffer;
+  update(data: Data, inputEncoding: string | null | undefined, outputEncoding: string): string;
+  update(data: Data, inputEncoding?: string | null, outputEncoding?: string | null): Buffer | string {
+    const input = dataBytes(data, inputEncoding);
+    const { engine } = this;
+    if (engine === undefined) throw unsupportedState();
+    let output: Buffer;
+    try {
+      output = engine.update(input);
+    } catch (error) {
+      throw error instanceof HwcryptError && error.code === 'PARTIAL_BLOCK' ? unsupportedState() : error;
+    }
+    if (outputEncoding && outputEncoding !== 'buffer') return this.#text(outputEncoding).write(output);
+    return output;
+  }
+
+  /** Ends the message: the rest of the result. The object takes no data after it. */
+  final(): Buffer;
+  final(outputEncoding: string): string;
+  final(outputEncoding?: string | null): Buffer | string {
+    const { engine } = this;
+    if (engine === undefined) throw nodeError('ERR_CRYPTO_INVALID_STATE', 'Invalid state');
+    this.engine = undefined;
+    let output: Buffer;
+    try {
+      output = engine.final();
+    } finally {
+      engine.close();
+    }
+    if (outputEncoding && outputEncoding !== 'buffer') return this.#text(outputEncoding).end(output);
+    return output;
+  }
+
+  /** Switches PKCS#7 padding of the block modes; on unless switched off. */
+  setAutoPadding(autoPadding?: boolean): this {
+    const { engine } = this;
+    if (engine === undefined) throw invalidState('setAutoPadding');
+    if (engine instanceof PlainEngine) {
+      engine.feeder.padding = autoPadding === undefined ? true : Boolean(autoPadding);
+    }
+    return this;
+  }
+
+  /** Additional data that is authenticated and not encrypted; before the first `update`. */
+  setAAD(buffer: BinaryLike, options?: AadOptions): this {
+    const plaintextLength = uintOption(options, 'plaintextLength');
+    const data = binaryBytes(buffer, 'aadbuf', options?.encoding);
+    const { aead } = this;
+    if (aead === undefined || this.engine === undefined || aead.begun) throw invalidState('setAAD');
+    aead.addAad(data, plaintextLength);
+    return this;
+  }
+
+  /** Frees what is held natively and wipes the key, for an object that will not be taken to `final`. */
+  [Symbol.dispose](): void {
+    this.engine?.close();
+    this.engine = undefined;
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this[Symbol.dispose]();
+    callback(error);
+  }
+
+  #text(encoding: string): StringDecoder {
+    if (this.#decoder === undefined) {
+      if (!Buffer.isEncoding(encoding)) {
+        throw nodeTypeError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`);
+      }
+      this.#decoder = new StringDecoder(encoding);
+    } else if (encodingOf(new StringDecoder(encoding as BufferEncoding)) !== encodingOf(this.#decoder)) {
+      throw nodeError('ERR_INTERNAL_ASSERTION', 'Cannot change encoding');
+    }
+    return this.#decoder;
+  }
+}
+
+export class Cipheriv extends CipherObject {
+  /** The tag of an AEAD, after `final`. */
+  getAuthTag(): Buffer {
+    const tag = this.engine === undefined ? this.aead?.tag : undefined;
+    if (tag === undefined) throw invalidState('getAuthTag');
+    return tag as Buffer;
+  }
+}
+
+export class Decipheriv extends CipherObject {
+  /** The tag that the message must have; before `final`, for CCM before `update`. */
+  setAuthTag(buffer: BinaryLike, encoding?: string): this {
+    const tag = binaryBytes(buffer, 'buffer', encoding);
+    const { aead } = this;
+    if (aead === undefined || this.engine === undefined || aead.tag !== undefined) {
+      throw invalidState('setAuthTag');
+    }
+    const length = lengthOf(tag);
+    const { fixedTagBytes, algorithm } = aead;
+    if (fixedTagBytes === undefined ? !algorithm.tagBytes.includes(length) : length !== fixedTagBytes) {
+      throw invalidTagLength(length);
+    }
+    aead.tag = Uint8Array.prototype.slice.call(tag);
+    return this;
+  }
+}
+
+/** Makes the object for a request whose arguments have been turned into bytes. */
+export function makeCipher(
+  route: Route,
+  algorithm: CipherAlgorithm | AeadAlgorithm,
+  direction: Direction,
+  key: Uint8Array,
+  iv: Uint8Array | null,
+  options: CipherStreamOptions | undefined,
+): Cipheriv | Decipheriv {
+  // In node:crypto's order: the IV, then the tag's length, then the key.
+  checkIv(algorithm, iv);
+  let engine: PlainEngine | AeadEngine;
+  if (algorithm.kind === 'aead') {
+    const tagBytes = tagLength(algorithm, options);
+    checkKey(algorithm, key);
+    engine = new AeadEngine(route, algorithm, direction, key, iv as Uint8Array, tagBytes);
+  } else {
+    checkKey(algorithm, key);
+    engine = new PlainEngine(route, algorithm, direction, key, iv);
+  }
+  return direction === 'encrypt' ? new Cipheriv(engine, options) : new Decipheriv(engine, options);
+}
+
+/** `options.authTagLength` checked for an AEAD; undefined where any length will do (GCM). */
+function tagLength(algorithm: AeadAlgorithm, options: CipherStreamOptions | undefined): number | undefined {
+  const named = uintOption(options, 'authTagLength');
+  if (named === undefined) {
+    if (algorithm.mode === 'gcm') return undefined;
+    if (algorithm.mode === 'chacha20-poly1305') return 16;
+    throw nodeTypeError('ERR_CRYPTO_INVALID_AUTH_TAG', `authTagLength required for ${algorithm.name}`);
+  }
+  if (!algorithm.tagBytes.includes(named)) throw invalidTagLength(named);
+  return named;
+}

@@ -1,0 +1,192 @@
+/**
+ * Room `api`: what programs import, in node:crypto's shape. May import `routing`, `drivers`, `algorithms`, `errors`.
+ *
+ * The functions here are those of a default instance over every driver; `open()` makes others.
+ */
+import type { BinaryLike, Data, KeyLike } from './arguments.js';
+import {
+  Cipheriv as CipherivClass,
+  type CipherStreamOptions,
+  Decipheriv as DecipherivClass,
+} from './cipher.js';
+import { type DigestStreamOptions, Hash as HashClass, Hmac as HmacClass } from './digest.js';
+import {
+  type CipherInfo,
+  type CipherOneShotOptions,
+  type DigestOneShotOptions,
+  Hwcrypt,
+  type OneShotOptions,
+} from './instance.js';
+
+let shared: Hwcrypt | undefined;
+
+/** The instance behind the module's own functions. */
+export function defaultInstance(): Hwcrypt {
+  shared ??= new Hwcrypt();
+  return shared;
+}
+
+/**
+ * node:crypto's classes may be called with `new` or without, with the arguments of the `create…` functions. The proxy gives the
+ * exported name that behaviour, and leaves `instanceof` and the prototype what they are.
+ */
+function callable<C extends object, A extends unknown[], R extends object>(
+  target: C,
+  make: (...args: A) => R,
+): C & ((...args: A) => R) & (new (...args: A) => R) {
+  return new Proxy(target, {
+    apply: (_target, _this, args) => make(...(args as A)),
+    construct: (_target, args) => make(...(args as A)),
+  }) as C & ((...args: A) => R) & (new (...args: A) => R);
+}
+
+export function createCipheriv(
+  algorithm: string,
+  key: KeyLike,
+  iv: BinaryLike | null,
+  options?: CipherStreamOptions | null,
+): CipherivClass {
+  return defaultInstance().createCipheriv(algorithm, key, iv, options);
+}
+
+export function createDecipheriv(
+  algorithm: string,
+  key: KeyLike,
+  iv: BinaryLike | null,
+  options?: CipherStreamOptions | null,
+): DecipherivClass {
+  return defaultInstance().createDecipheriv(algorithm, key, iv, options);
+}
+
+export function createHash(algorithm: string, options?: DigestStreamOptions | null): HashClass {
+  return defaultInstance().createHash(algorithm, options);
+}
+
+export function createHmac(algorithm: string, key: KeyLike, options?: DigestStreamOptions | null): HmacClass {
+  return defaultInstance().createHmac(algorithm, key, options);
+}
+
+export function hash(
+  algorithm: string,
+  data: Data,
+  outputEncoding: 'buffer',
+  options?: DigestOneShotOptions,
+): Buffer;
+export function hash(
+  algorithm: string,
+  data: Data,
+  outputEncoding?: string,
+  options?: DigestOneShotOptions,
+): string;
+export function hash(
+  algorithm: string,
+  data: Data,
+  outputEncoding?: string,
+  options?: DigestOneShotOptions,
+): Buffer | string {
+  return defaultInstance().hash(algorithm, data, outputEncoding, options);
+}
+
+export function randomBytes(size: number, callback: (error: Error | null, bytes: Buffer) => void): void;
+export function randomBytes(size: number): Buffer;
+export function randomBytes(
+  size: number,
+  callback?: (error: Error | null, bytes: Buffer) => void,
+): Buffer | undefined {
+  return callback ? defaultInstance().randomBytes(size, callback) : defaultInstance().randomBytes(size);
+}
+
+export function getCiphers(): string[] {
+  return defaultInstance().getCiphers();
+}
+
+export function getHashes(): string[] {
+  return defaultInstance().getHashes();
+}
+
+export function getCipherInfo(
+  nameOrNid: string | number,
+  options?: { keyLength?: number; ivLength?: number },
+): CipherInfo | undefined {
+  return defaultInstance().getCipherInfo(nameOrNid, options);
+}
+
+export function encrypt(
+  algorithm: string,
+  key: KeyLike,
+  iv: BinaryLike | null,
+  data: Data,
+  options?: CipherOneShotOptions,
+): Buffer {
+  return defaultInstance().encrypt(algorithm, key, iv, data, options);
+}
+
+export function decrypt(
+  algorithm: string,
+  key: KeyLike,
+  iv: BinaryLike | null,
+  data: Data,
+  options?: CipherOneShotOptions,
+): Buffer {
+  return defaultInstance().decrypt(algorithm, key, iv, data, options);
+}
+
+export function encryptAsync(
+  algorithm: string,
+  key: KeyLike,
+  iv: BinaryLike | null,
+  data: Data,
+  options?: CipherOneShotOptions,
+): Promise<Buffer> {
+  return defaultInstance().encryptAsync(algorithm, key, iv, data, options);
+}
+
+export function decryptAsync(
+  algorithm: string,
+  key: KeyLike,
+  iv: BinaryLike | null,
+  data: Data,
+  options?: CipherOneShotOptions,
+): Promise<Buffer> {
+  return defaultInstance().decryptAsync(algorithm, key, iv, data, options);
+}
+
+export function digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
+  return defaultInstance().digest(algorithm, data, options);
+}
+
+export function digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<Buffer> {
+  return defaultInstance().digestAsync(algorithm, data, options);
+}
+
+export function hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Buffer {
+  return defaultInstance().hmac(algorithm, key, data, options);
+}
+
+export function hmacAsync(
+  algorithm: string,
+  key: KeyLike,
+  data: Data,
+  options?: OneShotOptions,
+): Promise<Buffer> {
+  return defaultInstance().hmacAsync(algorithm, key, data, options);
+}
+
+export const Cipheriv = callable(CipherivClass, createCipheriv);
+export const Decipheriv = callable(DecipherivClass, createDecipheriv);
+export const Hash = callable(HashClass, createHash);
+export const Hmac = callable(HmacClass, createHmac);
+
+export type { BinaryLike, Data, KeyLike } from './arguments.js';
+export type { AadOptions, CipherStreamOptions } from './cipher.js';
+export type { DigestStreamOptions } from './digest.js';
+export {
+  type CipherInfo,
+  type CipherOneShotOptions,
+  type DigestOneShotOptions,
+  type DriverReport,
+  Hwcrypt,
+  type OneShotOptions,
+  type OpenOptions,
+  open,
+} from './instance.js';

@@ -1,0 +1,621 @@
+/**
+ * An instance of hwcrypt: the whole API over one order of drivers. `open()` makes one; the module's own functions use a
+ * default instance, made at the first call.
+ */
+import {
+  createCipheriv as nodeCreateCipheriv,
+  createDecipheriv as nodeCreateDecipheriv,
+  createHash as nodeCreateHash,
+  createHmac as nodeCreateHmac,
+  getCipherInfo as nodeGetCipherInfo,
+  getCiphers as nodeGetCiphers,
+  getHashes as nodeGetHashes,
+  randomBytes as nodeRandomBytes,
+} from 'node:crypto';
+import { inspect } from 'node:util';
+
+import {
+  type AeadAlgorithm,
+  type Algorithm,
+  algorithms,
+  type CipherAlgorithm,
+  cipherLike,
+  findAlgorithm,
+  hashAlgorithm,
+  hmacOf,
+  type MacAlgorithm,
+} from '../algorithms.js';
+import { wipe } from '../drivers/buffers.js';
+import type { Direction, DriverName, Probe } from '../drivers/driver.js';
+import { checkTagBytes } from '../drivers/parameters.js';
+import { nodeError, nodeTypeError } from '../errors.js';
+import { type Fallback, type Route, Router } from '../routing/router.js';
+import {
+  type BinaryLike,
+  binaryBytes,
+  checkString,
+  type Data,
+  dataBytes,
+  encoded,
+  invalidType,
+  ivBytes,
+  type KeyLike,
+  keyBytes,
+  resultBuffer,
+  stringOption,
+  uintOption,
+} from './arguments.js';
+import { type Cipheriv, type CipherStreamOptions, type Decipheriv, makeCipher } from './cipher.js';
+import { type DigestStreamOptions, Hash, Hmac, invalidDigest, outputLength } from './digest.js';
+import {
+  aeadOnce,
+  aeadOnceAsync,
+  type CipherRequest,
+  cipherOnce,
+  cipherOnceAsync,
+  digestOnce,
+  digestOnceAsync,
+  macOnce,
+  SessionCache,
+} from './one-shot.js';
+
+export interface OpenOptions {
+  /**
+   * Drivers in the order in which they are tried, each `name` or `name:kernelDriver`. One name alone pins it: what it
+   * cannot do is an error. Default: every driver, libcrypto first.
+   */
+  drivers?: string | readonly string[];
+  /** How a driver is chosen among them. `order`: the first that can. */
+  policy?: 'order';
+  /** Hears of each fallback, once an algorithm; without it a process warning tells. */
+  onFallback?: (fallback: Fallback) => void;
+}
+
+export interface OneShotOptions {
+  /** Drivers for this call alone. */
+  driver?: string | readonly string[];
+  /** A buffer for the result; the returned Buffer is a view of it. */
+  output?: Uint8Array;
+}
+
+export interface CipherOneShotOptions extends OneShotOptions {
+  /** Additional authenticated data of an AEAD. */
+  aad?: BinaryLike;
+  /** Tag length of an AEAD in bytes; default 16. */
+  authTagLength?: number;
+  /** PKCS#7 padding of ECB and CBC; default on. */
+  autoPadding?: boolean;
+}
+
+export interface DigestOneShotOptions extends OneShotOptions {
+  /** Length in bytes of the digest of an extendable hash (SHAKE). */
+  outputLength?: number;
+}
+
+export interface CipherInfo {
+  name: string;
+  nid?: number;
+  mode: string;
+  keyLength: number;
+  ivLength?: number;
+  blockSize?: number;
+}
+
+/** What a driver is like on this machine, for `drivers()`. */
+export interface DriverReport {
+  readonly name: DriverName;
+  readonly probe: Probe;
+}
+
+type CipherLike = CipherAlgorithm | AeadAlgorithm;
+type Options = Readonly<Record<string, unknown>> | null | undefined;
+
+const NONE = new Uint8Array(0);
+
+/** Wipes a key that was a copy of ours (out of a KeyObject), not one that the caller still holds. */
+function done(given: unknown, key: Uint8Array): void {
+  if (!ArrayBuffer.isView(given) && typeof given !== 'string' && !(given instanceof ArrayBuffer)) wipe(key);
+}
+
+export class Hwcrypt {
+  readonly #router: Router;
+  readonly #onFallback: ((fallback: Fallback) => void) | undefined;
+  /** Does this instance choose among all drivers? Then names that only node:crypto knows go there. */
+  readonly #everything: boolean;
+  readonly #routers = new Map<string, Router>();
+  readonly #cache = new SessionCache();
+  readonly #ciphers = new Map<string, CipherLike>();
+
+  constructor(options: OpenOptions = {}) {
+    if (options === null || typeof options !== 'object')
+      throw invalidType('options', 'of type object', options);
+    if (options.policy !== undefined && options.policy !== 'order') {
+      throw nodeTypeError(
+        'ERR_INVALID_ARG_VALUE',
+        `The property 'options.policy' is invalid. Received ${inspect(options.policy)}`,
+      );
+    }
+    this.#onFallback = options.onFallback;
+    this.#everything = options.drivers === undefined;
+    this.#router = this.#makeRouter(options.drivers);
+  }
+
+  #makeRouter(drivers: unknown): Router {
+    if (
+      drivers !== undefined &&
+      typeof drivers !== 'string' &&
+      !(Array.isArray(drivers) && drivers.every((name) => typeof name === 'string'))
+    ) {
+      throw invalidType('driver', 'of type string or an instance of Array', drivers);
+    }
+    return new Router({
+      ...(drivers === undefined ? {} : { drivers: drivers as string | string[] }),
+      ...(this.#onFallback ? { onFallback: this.#onFallback } : {}),
+    });
+  }
+
+  /** The router of a call: the instance's own, or one for `options.driver`. */
+  #routerFor(options: Options): Router {
+    const spec = options?.['driver'];
+    if (spec === undefined) return this.#router;
+    const key = typeof spec === 'string' ? spec : Array.isArray(spec) ? spec.join('\n') : '';
+    let router = this.#routers.get(key);
+    if (router === undefined) {
+      router = this.#makeRouter(spec);
+      this.#routers.set(key, router);
+    }
+    return router;
+  }
+
+  #route(algorithm: Algorithm, options: Options): Route {
+    return this.#routerFor(options).route(algorithm);
+  }
+
+  /** True where a name that hwcrypt's table lacks may be left to node:crypto. */
+  #leaveToNode(options: Options): boolean {
+    const spec = options?.['driver'];
+    return spec === undefined ? this.#everything : spec === 'node';
+  }
+
+  #cipherLike(name: string): CipherLike | undefined {
+    const known = this.#ciphers.get(name);
+    if (known) return known;
+    const found = cipherLike(name);
+    // Bounded by the table: only spellings that it knows are kept, and of those there are few.
+    if (found && this.#ciphers.size < 1000) this.#ciphers.set(name, found);
+    return found;
+  }
+
+  // --- node:crypto's shape -------------------------------------------------------------------------------------------
+
+  /**
+   * As node:crypto's `createCipheriv`, and knows more algorithms.
+   * @throws what node:crypto throws; UnavailableError where no driver can do it.
+   */
+  createCipheriv(
+    algorithm: string,
+    key: KeyLike,
+    iv: BinaryLike | null,
+    options?: CipherStreamOptions | null,
+  ): Cipheriv {
+    return this.#make('encrypt', algorithm, key, iv, options) as Cipheriv;
+  }
+
+  /** As node:crypto's `createDecipheriv`. */
+  createDecipheriv(
+    algorithm: string,
+    key: KeyLike,
+    iv: BinaryLike | null,
+    options?: CipherStreamOptions | null,
+  ): Decipheriv {
+    return this.#make('decrypt', algorithm, key, iv, options) as Decipheriv;
+  }
+
+  #make(
+    direction: Direction,
+    name: string,
+    givenKey: KeyLike,
+    givenIv: BinaryLike | null,
+    options: CipherStreamOptions | null | undefined,
+  ): Cipheriv | Decipheriv {
+    checkString(name, 'cipher');
+    const encoding = options == null ? undefined : stringOption(options, 'encoding');
+    const key = keyBytes(givenKey, encoding);
+    const iv = ivBytes(givenIv);
+    const found = this.#cipherLike(name);
+    if (found === undefined) {
+      if (this.#leaveToNode(options as Options)) {
+        return leftToNode(direction, name, givenKey, givenIv, options) as Cipheriv | Decipheriv;
+      }
+      throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', 'Unknown cipher');
+    }
+    const route = this.#route(found, options as Options);
+    const cipher = makeCipher(route, found, direction, key, iv, options ?? undefined);
+    done(givenKey, key);
+    return cipher;
+  }
+
+  createHash(algorithm: string, options?: DigestStreamOptions | null): Hash {
+    checkString(algorithm, 'algorithm');
+    const found = hashAlgorithm(algorithm);
+    if (found === undefined) {
+      if (this.#leaveToNode(options as Options)) {
+        return mark(nodeCreateHash(algorithm, options as never)) as unknown as Hash;
+      }
+      throw new Error('Digest method not supported');
+    }
+    const length = outputLength(found, options);
+    const route = this.#route(found, options as Options);
+    return new Hash(
+      route.driver.hash(found, route.options),
+      length ?? found.digestBytes,
+      options ?? undefined,
+    );
+  }
+
+  createHmac(algorithm: string, key: KeyLike, options?: DigestStreamOptions | null): Hmac {
+    checkString(algorithm, 'hmac');
+    const encoding = options == null ? undefined : stringOption(options, 'encoding');
+    const secret = keyBytes(key, encoding);
+    const found = hmacOf(algorithm);
+    if (found === undefined) {
+      if (this.#leaveToNode(options as Options)) {
+        return mark(nodeCreateHmac(algorithm, key as never, options as never)) as unknown as Hmac;
+      }
+      throw invalidDigest(algorithm);
+    }
+    const route = this.#route(found, options as Options);
+    const hmac = new Hmac(route.driver.mac(found, secret, route.options), options ?? undefined);
+    done(key, secret);
+    return hmac;
+  }
+
+  /** One-shot hash, as node:crypto's `hash`: hexadecimal text unless another encoding is named. */
+  hash(algorithm: string, data: Data, outputEncoding: 'buffer', options?: DigestOneShotOptions): Buffer;
+  hash(algorithm: string, data: Data, outputEncoding?: string, options?: DigestOneShotOptions): string;
+  hash(
+    algorithm: string,
+    data: Data,
+    outputEncoding: string = 'hex',
+    options?: DigestOneShotOptions,
+  ): Buffer | string {
+    checkString(algorithm, 'algorithm');
+    if (typeof data !== 'string' && !ArrayBuffer.isView(data)) {
+      throw invalidType('input', 'of type string or an instance of Buffer, TypedArray, or DataView', data);
+    }
+    if (typeof outputEncoding !== 'string')
+      throw invalidType('outputEncoding', 'of type string', outputEncoding);
+    if (outputEncoding !== 'buffer' && !Buffer.isEncoding(outputEncoding)) {
+      throw nodeTypeError(
+        'ERR_INVALID_ARG_VALUE',
+        `The argument 'outputEncoding' is invalid. Received ${inspect(outputEncoding)}`,
+      );
+    }
+    if (hashAlgorithm(algorithm) === undefined && !this.#leaveToNode(options as Options)) {
+      throw new Error(`Digest method ${algorithm} is not supported`);
+    }
+    return encoded(this.digest(algorithm, data, options), outputEncoding);
+  }
+
+  /** Random bytes: the first driver's own generator (libcrypto's is Node's). With a callback, off the event loop. */
+  randomBytes(size: number, callback: (error: Error | null, bytes: Buffer) => void): void;
+  randomBytes(size: number): Buffer;
+  randomBytes(size: number, callback?: (error: Error | null, bytes: Buffer) => void): Buffer | undefined {
+    const source = this.#random();
+    // Node's own function does the checks, and the work unless another generator was asked for.
+    if (source === undefined) return callback ? nodeRandomBytes(size, callback) : nodeRandomBytes(size);
+    nodeRandomBytes(typeof size === 'number' && size > 0 && size <= 2 ** 31 - 1 ? 0 : size);
+    const bytes = Buffer.allocUnsafeSlow(size);
+    if (callback === undefined) {
+      source(bytes);
+      return bytes;
+    }
+    setImmediate(() => {
+      let error: Error | null = null;
+      try {
+        source(bytes);
+      } catch (caught) {
+        error = caught as Error;
+      }
+      callback(error, bytes);
+    });
+  }
+
+  /** The generator that was asked for by naming drivers; undefined where Node's will do. */
+  #random(): ((output: Uint8Array) => void) | undefined {
+    if (this.#everything) return undefined;
+    for (const { driver, kernelDriver } of this.#router.order) {
+      if (driver.name === 'node' || driver.name === 'libcrypto') return undefined;
+      if (driver.random && driver.probe().available) {
+        return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
+      }
+    }
+    return undefined;
+  }
+
+  /** Names of all ciphers that can be made here, sorted, without other spellings than node:crypto's own. */
+  getCiphers(): string[] {
+    const own = [...algorithms('cipher'), ...algorithms('aead')]
+      .filter((algorithm) => this.#can(algorithm))
+      .map(({ name }) => name);
+    const all = new Set(own);
+    if (this.#everything) for (const name of nodeGetCiphers()) all.add(name);
+    else for (const name of nodeGetCiphers()) if (this.#can(this.#cipherLike(name))) all.add(name);
+    return [...all].sort();
+  }
+
+  /** Names of all hashes that can be made here. */
+  getHashes(): string[] {
+    const all = new Set(
+      algorithms('hash')
+        .filter((algorithm) => this.#can(algorithm))
+        .map(({ name }) => name),
+    );
+    for (const name of nodeGetHashes()) {
+      if (this.#everything || this.#can(hashAlgorithm(name))) all.add(name);
+    }
+    return [...all].sort();
+  }
+
+  #can(algorithm: Algorithm | undefined): boolean {
+    if (algorithm === undefined) return false;
+    return this.#router.order.some(
+      ({ driver, kernelDriver }) =>
+        driver.probe().available &&
+        driver.supports(algorithm, kernelDriver === undefined ? {} : { kernelDriver }).supported,
+    );
+  }
+
+  /** As node:crypto's `getCipherInfo`; also for ciphers that only another driver has. */
+  getCipherInfo(
+    nameOrNid: string | number,
+    options?: { keyLength?: number; ivLength?: number },
+  ): CipherInfo | undefined {
+    const known = nodeGetCipherInfo(nameOrNid as string, options);
+    if (known !== undefined || typeof nameOrNid !== 'string') return known as CipherInfo | undefined;
+    const found = this.#cipherLike(nameOrNid);
+    if (found === undefined || !this.#can(found)) return undefined;
+    const { keyLength, ivLength } = options ?? {};
+    if (keyLength !== undefined && keyLength !== found.keyBytes) return undefined;
+    if (ivLength !== undefined && ivLength !== found.ivBytes) return undefined;
+    return {
+      mode: found.mode,
+      name: found.name,
+      ...(found.kind === 'cipher' && found.mode !== 'stream' ? { blockSize: found.blockBytes } : {}),
+      ...(found.ivBytes > 0 ? { ivLength: found.ivBytes } : {}),
+      keyLength: found.keyBytes,
+    };
+  }
+
+  // --- one call, one message -----------------------------------------------------------------------------------------
+
+  /**
+   * Encrypts one message. An AEAD's result is the ciphertext followed by the tag (RFC 5116).
+   * ECB and CBC are padded unless `autoPadding` is false; XTS takes one data unit.
+   */
+  encrypt(
+    algorithm: string,
+    key: KeyLike,
+    iv: BinaryLike | null,
+    data: Data,
+    options?: CipherOneShotOptions,
+  ): Buffer {
+    return this.#once('encrypt', algorithm, key, iv, data, options);
+  }
+
+  /** Decrypts what `encrypt` made. @throws AuthenticationError for a wrong tag, ERR_OSSL_BAD_DECRYPT for wrong padding. */
+  decrypt(
+    algorithm: string,
+    key: KeyLike,
+    iv: BinaryLike | null,
+    data: Data,
+    options?: CipherOneShotOptions,
+  ): Buffer {
+    return this.#once('decrypt', algorithm, key, iv, data, options);
+  }
+
+  #oneShotCipher(name: string): CipherLike {
+    checkString(name, 'cipher');
+    const found = this.#cipherLike(name);
+    if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', 'Unknown cipher');
+    return found;
+  }
+
+  #once(
+    direction: Direction,
+    name: string,
+    givenKey: KeyLike,
+    givenIv: BinaryLike | null,
+    data: Data,
+    options: CipherOneShotOptions | undefined,
+  ): Buffer {
+    const algorithm = this.#oneShotCipher(name);
+    const route = this.#route(algorithm, options as Options);
+    const key = keyBytes(givenKey);
+    const request = {
+      route,
+      direction,
+      key,
+      iv: ivBytes(givenIv),
+      data: dataBytes(data),
+      output: options?.output,
+    };
+    const prefix = direction === 'encrypt' ? '+' : '-';
+    let result: Buffer;
+    if (algorithm.kind === 'aead') {
+      const tagBytes = tagOption(algorithm, options);
+      const aad = options?.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
+      const id = `${prefix}${tagBytes}${algorithm.name}@${route.label}`;
+      result = aeadOnce(this.#cache, id, algorithm, request, aad, tagBytes);
+    } else {
+      const id = `${prefix}${algorithm.name}@${route.label}`;
+      result = cipherOnce(this.#cache, id, algorithm, request, options?.autoPadding !== false);
+    }
+    done(givenKey, key);
+    return result;
+  }
+
+  /** As `encrypt`, off the event loop. The arguments are copied first and may be changed at once. */
+  async encryptAsync(
+    algorithm: string,
+    key: KeyLike,
+    iv: BinaryLike | null,
+    data: Data,
+    options?: CipherOneShotOptions,
+  ): Promise<Buffer> {
+    return this.#onceAsync('encrypt', algorithm, key, iv, data, options);
+  }
+
+  /** As `decrypt`, off the event loop. */
+  async decryptAsync(
+    algorithm: string,
+    key: KeyLike,
+    iv: BinaryLike | null,
+    data: Data,
+    options?: CipherOneShotOptions,
+  ): Promise<Buffer> {
+    return this.#onceAsync('decrypt', algorithm, key, iv, data, options);
+  }
+
+  #onceAsync(
+    direction: Direction,
+    name: string,
+    givenKey: KeyLike,
+    givenIv: BinaryLike | null,
+    data: Data,
+    options: CipherOneShotOptions | undefined,
+  ): Promise<Buffer> {
+    const algorithm = this.#oneShotCipher(name);
+    const request: CipherRequest = {
+      route: this.#route(algorithm, options as Options),
+      direction,
+      key: keyBytes(givenKey),
+      iv: ivBytes(givenIv),
+      data: dataBytes(data),
+      output: options?.output,
+    };
+    if (algorithm.kind === 'aead') {
+      const aad = options?.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
+      return aeadOnceAsync(algorithm, request, aad, tagOption(algorithm, options));
+    }
+    return cipherOnceAsync(algorithm, request, options?.autoPadding !== false);
+  }
+
+  /** Hashes one message. */
+  digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
+    checkString(algorithm, 'algorithm');
+    const found = hashAlgorithm(algorithm);
+    const input = dataBytes(data);
+    if (found === undefined) return this.#foreignDigest(algorithm, input, options);
+    const length = outputLength(found, options) ?? found.digestBytes;
+    const route = this.#route(found, options as Options);
+    const output = resultBuffer(length, options?.output);
+    return digestOnce(this.#cache, `#${found.name}@${route.label}`, found, route, input, output);
+  }
+
+  /** As `digest`, off the event loop. */
+  async digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<Buffer> {
+    checkString(algorithm, 'algorithm');
+    const found = hashAlgorithm(algorithm);
+    const input = dataBytes(data);
+    if (found === undefined) return this.#foreignDigest(algorithm, input, options);
+    const length = outputLength(found, options) ?? found.digestBytes;
+    const route = this.#route(found, options as Options);
+    return digestOnceAsync(route.driver.hash(found, route.options), input, length, options?.output);
+  }
+
+  #foreignDigest(algorithm: string, input: Uint8Array, options: DigestOneShotOptions | undefined): Buffer {
+    if (!this.#leaveToNode(options as Options)) throw new Error('Digest method not supported');
+    const result = nodeCreateHash(algorithm, options as never)
+      .update(input)
+      .digest();
+    if (options?.output === undefined) return result;
+    const output = resultBuffer(result.length, options.output);
+    output.set(result);
+    return output;
+  }
+
+  /** HMAC of one message over a hash; for CMAC name it: `cmac-aes-128`. */
+  hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Buffer {
+    const found = this.#mac(algorithm);
+    const secret = keyBytes(key);
+    const input = dataBytes(data);
+    const route = this.#route(found, options as Options);
+    const output = resultBuffer(found.digestBytes, options?.output);
+    macOnce(this.#cache, `=${found.name}@${route.label}`, found, route, secret, input, output);
+    done(key, secret);
+    return output;
+  }
+
+  /** As `hmac`, off the event loop. */
+  async hmacAsync(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Promise<Buffer> {
+    const found = this.#mac(algorithm);
+    const secret = keyBytes(key);
+    const input = dataBytes(data);
+    const route = this.#route(found, options as Options);
+    const session = route.driver.mac(found, secret, route.options);
+    done(key, secret);
+    return digestOnceAsync(session, input, found.digestBytes, options?.output);
+  }
+
+  #mac(name: string): MacAlgorithm {
+    checkString(name, 'hmac');
+    const found = hmacOf(name) ?? findAlgorithm(name);
+    if (found?.kind !== 'mac') throw invalidDigest(name);
+    return found;
+  }
+
+  // --- what can be read back -----------------------------------------------------------------------------------------
+
+  /** The drivers of this instance in their order, and whether each is there. */
+  drivers(): DriverReport[] {
+    return this.#router.order.map(({ driver }) => ({ name: driver.name, probe: driver.probe() }));
+  }
+
+  /** Who would do an algorithm's work, and who was passed over. @throws UnavailableError where nobody can. */
+  route(algorithm: string, options?: { driver?: string | readonly string[] }): Route {
+    const found = findAlgorithm(algorithm);
+    if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', `Unknown algorithm ${algorithm}`);
+    return this.#route(found, options as Options);
+  }
+
+  /** Looks at the drivers anew: a module may have been loaded since. */
+  reprobe(): void {
+    this.#cache.clear();
+    for (const router of [this.#router, ...this.#routers.values()]) router.reset();
+  }
+
+  /** Closes what is kept for one-shot calls and wipes its keys. The instance can be used again afterwards. */
+  close(): void {
+    this.#cache.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+function tagOption(algorithm: AeadAlgorithm, options: CipherOneShotOptions | undefined): number {
+  return checkTagBytes(algorithm, uintOption(options, 'authTagLength') ?? algorithm.defaultTagBytes);
+}
+
+/** node:crypto's own object for a name that hwcrypt's table lacks (key wrap, ARIA …), marked as such. */
+function leftToNode(
+  direction: Direction,
+  name: string,
+  key: unknown,
+  iv: unknown,
+  options: unknown,
+): unknown {
+  const make = direction === 'encrypt' ? nodeCreateCipheriv : nodeCreateDecipheriv;
+  return mark((make as unknown as (...args: unknown[]) => object)(name, key, iv, options ?? undefined));
+}
+
+function mark<T extends object>(object: T): T & { driver: string } {
+  return Object.assign(object, { driver: 'node' });
+}
+
+/** An instance with its own order of drivers. @throws TypeError ERR_INVALID_ARG_VALUE for a driver that does not exist. */
+export function open(options?: OpenOptions): Hwcrypt {
+  return new Hwcrypt(options);
+}

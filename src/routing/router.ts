@@ -1,0 +1,130 @@
+/**
+ * Room `routing`: which driver gets a request. May import `drivers`, `algorithms`, `errors`.
+ *
+ * This file: an order of drivers, tried from the front, once an algorithm. Whoever is passed over is remembered with the
+ * typed reason, and a fallback is announced: on the diagnostics channel `hwcrypt:fallback`, to the instance's own
+ * listener, or else as a process warning. Never silent.
+ */
+import { channel } from 'node:diagnostics_channel';
+
+import type { Algorithm } from '../algorithms.js';
+import type { Driver, DriverName } from '../drivers/driver.js';
+import { allDrivers, type DriverChoice, parseDriver } from '../drivers/registry.js';
+import { describeReason, HwcryptError, type Reason, UnavailableError } from '../errors.js';
+
+/** A driver that stood earlier in the order, and why it did not get the work. */
+export interface PassedOver {
+  /** As it was asked for: `afalg`, `afalg:virtio_crypto_aes_cbc`. */
+  readonly driver: string;
+  readonly reason: Reason;
+}
+
+/** Who does an algorithm's work. */
+export interface Route {
+  readonly driver: Driver;
+  readonly kernelDriver?: string;
+  /** `driver` and `kernelDriver` in one word, as `--driver` takes it. */
+  readonly label: string;
+  /** Options for the driver's session methods. */
+  readonly options: { readonly kernelDriver?: string };
+  readonly passedOver: readonly PassedOver[];
+}
+
+/** What is published on `hwcrypt:fallback`. */
+export interface Fallback {
+  readonly algorithm: string;
+  /** The driver that does the work instead. */
+  readonly driver: string;
+  readonly passedOver: readonly PassedOver[];
+  /** All of it in one line for people. */
+  readonly message: string;
+}
+
+const FALLBACK = channel('hwcrypt:fallback');
+
+/** One line: who was passed over and why, and who does the work. */
+export function describeFallback(algorithm: Algorithm, route: Route): string {
+  const causes = route.passedOver.map(({ driver, reason }) => `${driver}: ${describeReason(reason)}`);
+  return `${algorithm.name} is done by ${route.label}, since ${causes.join('; ')}`;
+}
+
+export interface RouterOptions {
+  /** Drivers in the order in which they are tried, `name` or `name:kernelDriver`. Default: all, libcrypto first. */
+  readonly drivers?: string | readonly string[];
+  /** Hears of each fallback, once an algorithm. Without it, and without a channel subscriber, a process warning tells. */
+  readonly onFallback?: (fallback: Fallback) => void;
+}
+
+export class Router {
+  readonly order: readonly DriverChoice[];
+  readonly #onFallback: ((fallback: Fallback) => void) | undefined;
+  /** Keyed by the entry itself: names of the table are unique, but ad hoc entries may repeat. */
+  #routes = new Map<Algorithm, Route>();
+
+  constructor(options: RouterOptions = {}) {
+    const { drivers } = options;
+    this.#onFallback = options.onFallback;
+    const specs = drivers === undefined ? allDrivers().map(({ name }) => name as string) : [drivers].flat();
+    if (specs.length === 0) throw new HwcryptError('NO_DRIVER', 'the list of drivers is empty');
+    this.order = specs.map(parseDriver);
+  }
+
+  /** @throws UnavailableError where no driver of the order can do it; its reason is that of the first. */
+  route(algorithm: Algorithm): Route {
+    const known = this.#routes.get(algorithm);
+    if (known) return known;
+    const passedOver: PassedOver[] = [];
+    for (const { driver, kernelDriver } of this.order) {
+      const label = kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
+      const options = kernelDriver === undefined ? {} : { kernelDriver };
+      const probe = driver.probe();
+      const support = probe.available
+        ? driver.supports(algorithm, options)
+        : { supported: false as const, reason: probe.reason };
+      if (support.supported) {
+        const route: Route = { driver, ...options, label, options, passedOver };
+        this.#routes.set(algorithm, route);
+        if (passedOver.length > 0) this.#announce(algorithm, route);
+        return route;
+      }
+      passedOver.push({ driver: label, reason: support.reason });
+    }
+    const first = passedOver[0]!;
+    if (passedOver.length === 1) {
+      const name = first.driver.split(':', 1)[0] as DriverName;
+      throw new UnavailableError(
+        'ALGORITHM_UNAVAILABLE',
+        name,
+        `${first.driver}: ${algorithm.name}`,
+        first.reason,
+      );
+    }
+    throw new UnavailableError(
+      'NO_DRIVER',
+      first.driver,
+      `no driver can do ${algorithm.name}: ${passedOver.map(({ driver, reason }) => `${driver}: ${reason.message}`).join('; ')}`,
+      first.reason,
+    );
+  }
+
+  /** Forgets every decision, and looks at the drivers anew. */
+  reset(): void {
+    this.#routes = new Map();
+    for (const { driver } of this.order) driver.reprobe();
+  }
+
+  #announce(algorithm: Algorithm, route: Route): void {
+    const message = describeFallback(algorithm, route);
+    const fallback: Fallback = {
+      algorithm: algorithm.name,
+      driver: route.label,
+      passedOver: route.passedOver,
+      message,
+    };
+    FALLBACK.publish(fallback);
+    if (this.#onFallback) this.#onFallback(fallback);
+    else if (!FALLBACK.hasSubscribers) {
+      process.emitWarning(message, { type: 'HwcryptFallback', code: 'HWCRYPT_FALLBACK' });
+    }
+  }
+}
