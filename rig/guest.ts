@@ -1,10 +1,10 @@
 /**
  * One run of one guest, from its start to its certain end.
  *
- * The guest's process is not started by this process but by a small shell, the keeper, which leads a process group of
- * its own. Its stdin is a pipe that only this process holds open. When that pipe closes, however this process ended,
- * the keeper kills the whole group: no guest outlives its runner, not even one that was ended by SIGKILL.
- * (PR_SET_PDEATHSIG would not do: user-mode Linux is many processes, and those it traces would go on.)
+ * The guest's process is not started by this process but by a small shell, the keeper, whose stdin is a pipe that only
+ * this process holds open: the lifeline. When it closes, however that came about, the guest is killed. So there is one
+ * way for every end, and no guest outlives its runner, not even one that was ended by SIGKILL.
+ * (PR_SET_PDEATHSIG would not do: user-mode Linux is many processes, and those it traces would go on by themselves.)
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,19 +26,28 @@ const consoleTailBytes = 16 * 1024;
 const farewellMs = 10_000;
 
 /**
- * Arguments: the run's folder, then the guest's program and its arguments. fd 0: the pipe from the runner; fds 3, 4, 5:
- * the channels. `kill 0` reaches exactly this group, so no pid can be mistaken for another's.
+ * Arguments: the run's folder, then the guest's program and its arguments. fd 0: the lifeline; fds 3, 4, 5: the channels.
+ * User-mode Linux leads a process group of its own soon after its start; its pid stays ours, since it is waited for here.
  */
 const keeper = `
 folder=$1
 shift
 ulimit -c 0
 exec 6<&0 </dev/null
-( exec 1>&- 2>&- 3>&- 4>&- 5>&-; read -r _ <&6; rm -rf -- "$folder"; kill -9 0 ) &
-exec 6<&-
-"$@"
+"$@" 6<&- &
+guest=$!
+(
+  exec >/dev/null 2>&1 3>&- 4>&- 5>&-
+  read -r _ <&6
+  kill -9 -$guest
+  kill -9 $guest
+  kill -9 -$guest
+  rm -rf -- "$folder"
+) &
+exec >/dev/null 2>&1 3>&- 4>&- 5>&- 6<&-
+wait $guest
 status=$?
-kill -9 $! 2>/dev/null
+kill -9 $!
 exit $status
 `;
 
@@ -105,16 +114,7 @@ function keep(launch: Launch, { options, runFolder }: Boot, bootTimeoutSeconds: 
     let bootMs: number | undefined;
     let consoleTail = '';
 
-    const kill = () => {
-      // Safe while the keeper has not been waited for: its pid, and so the group's id, cannot be anybody else's.
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-        try {
-          process.kill(-child.pid, 'SIGKILL');
-        } catch {
-          // The group is gone already.
-        }
-      }
-    };
+    const kill = () => lifeline.destroy();
     const end = (outcome: GuestOutcome, code: number, message: string) => {
       ended ??= { outcome, status: code, message };
       kill();
@@ -136,7 +136,7 @@ function keep(launch: Launch, { options, runFolder }: Boot, bootTimeoutSeconds: 
       clearTimeout(bootTimer);
       clearTimeout(farewellTimer);
       options.signal?.removeEventListener('abort', onAbort);
-      lifeline.destroy();
+      kill();
     };
 
     const onConsole = (text: string) => {
@@ -197,8 +197,8 @@ function keep(launch: Launch, { options, runFolder }: Boot, bootTimeoutSeconds: 
       cleanUp();
       reject(error);
     });
-    // Closing the lifeline ends what may be left of the group, should somebody have killed the keeper alone.
-    child.on('exit', () => lifeline.destroy());
+    // Should somebody have killed the keeper alone, its other half still ends the guest.
+    child.on('exit', kill);
     // 'close' comes after the end of every channel, so nothing that the command wrote is lost.
     child.on('close', () => {
       cleanUp();
