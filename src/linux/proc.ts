@@ -218,7 +218,7 @@ function wildcard(pattern: string, name: string): boolean {
   }
 }
 
-/** modules.builtin or modules.dep: the module names before the first colon of each line. */
+/** modules.builtin: the names of the modules that are part of the kernel image. */
 export function parseModuleFiles(text: string): Set<string> {
   const names = new Set<string>();
   for (const line of text.split(/\r?\n/)) {
@@ -226,6 +226,15 @@ export function parseModuleFiles(text: string): Set<string> {
     if (match) names.add(moduleName(match[1] as string));
   }
   return names;
+}
+
+/** modules.dep: module name → path of its file below /lib/modules/RELEASE. */
+export function parseModulePaths(text: string): Map<string, string> {
+  const paths = new Map<string, string>();
+  for (const match of text.matchAll(/^(\S*?([\w-]+)\.ko(?:\.(?:gz|xz|zst))?):/gm)) {
+    paths.set(moduleName(match[2] as string), match[1] as string);
+  }
+  return paths;
 }
 
 /** `alias crypto-…` lines of modules.alias: the thing that the kernel asks modprobe for → the modules that provide it. */
@@ -395,7 +404,8 @@ export interface ModuleIndex {
   /** False where /lib/modules/RELEASE is not there to look into (a container, a kernel without modules). */
   readonly known: boolean;
   readonly builtin: ReadonlySet<string>;
-  readonly files: ReadonlySet<string>;
+  /** Loadable modules: name → path below /lib/modules/RELEASE. */
+  readonly files: ReadonlyMap<string, string>;
   /** `crypto_cbc` → `cbc`; keys with `_`. */
   readonly aliases: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -414,7 +424,7 @@ export function readModuleIndex(kernelRelease: string, root = '/'): ModuleIndex 
   return {
     known: dep !== undefined || builtin !== undefined,
     builtin: parseModuleFiles(builtin ?? ''),
-    files: parseModuleFiles(dep ?? ''),
+    files: parseModulePaths(dep ?? ''),
     aliases,
   };
 }

@@ -16,6 +16,7 @@ import {
   parseKernelRelease,
   parseModprobe,
   parseModuleFiles,
+  parseModulePaths,
   parseModules,
   parseModulesAlias,
   parseProcCrypto,
@@ -127,6 +128,7 @@ test('parsers take any text', () => {
     parseModprobe,
     parseCommandLine,
     parseModuleFiles,
+    parseModulePaths,
     parseModulesAlias,
     parseBuiltinModinfo,
     parseStatus,
@@ -260,7 +262,7 @@ test('module files and aliases', () => {
     'alias crypto-cbc cbc\nalias net-pf-38 af_alg\nalias pci:v00 x\nalias crypto-aes aes_ti\nalias crypto-aes aes-generic\n',
   );
   parseBuiltinModinfo('md5.alias=crypto-md5\0md5.license=GPL\0xts.alias=crypto-xts', aliases);
-  const index = { known: true, builtin: new Set<string>(), files: new Set<string>(), aliases };
+  const index = { known: true, builtin: new Set<string>(), files: new Map<string, string>(), aliases };
   assert.deepEqual(providers(index, 'crypto-aes'), ['aes_ti', 'aes_generic']);
   assert.deepEqual(providers(index, 'crypto-md5'), ['md5']);
   assert.deepEqual(providers(index, 'net-pf-38'), ['af_alg']);
@@ -344,7 +346,10 @@ test('readers: order and hiding of modprobe.d, module index, sysctls; all missin
       ],
     );
     const index = readModuleIndex('7.3.0', root);
-    assert.deepEqual([index.known, index.files.has('xts'), index.builtin.has('md5')], [true, true, true]);
+    assert.deepEqual(
+      [index.known, index.files.get('xts') === 'kernel/crypto/xts.ko.zst', index.builtin.has('md5')],
+      [true, true, true],
+    );
     assert.equal(readCryptoSysctls(root).get('af_alg_restrict'), '1');
     assert.equal(readKernelVersion(root)?.minor, 3);
   } finally {
