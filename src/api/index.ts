@@ -93,7 +93,9 @@ export function randomBytes(
   size: number,
   callback?: (error: Error | null, bytes: Buffer) => void,
 ): Buffer | undefined {
-  return callback ? defaultInstance().randomBytes(size, callback) : defaultInstance().randomBytes(size);
+  if (callback === undefined) return defaultInstance().randomBytes(size);
+  defaultInstance().randomBytes(size, callback);
+  return undefined;
 }
 
 export function getCiphers(): string[] {

@@ -21,6 +21,7 @@ import {
   type CipherAlgorithm,
   cipherLike,
   findAlgorithm,
+  type HashAlgorithm,
   hashAlgorithm,
   hmacOf,
   type MacAlgorithm,
@@ -56,6 +57,7 @@ import {
   digestOnce,
   digestOnceAsync,
   macOnce,
+  OneShot,
   SessionCache,
 } from './one-shot.js';
 
@@ -117,12 +119,23 @@ function done(given: unknown, key: Uint8Array): void {
   if (!ArrayBuffer.isView(given) && typeof given !== 'string' && !(given instanceof ArrayBuffer)) wipe(key);
 }
 
+/** An order of drivers, and what one-shot calls found out about each name under it. */
+interface Way {
+  readonly router: Router;
+  readonly ciphers: Map<string, OneShot<CipherLike>>;
+  readonly hashes: Map<string, OneShot<HashAlgorithm>>;
+  readonly macs: Map<string, OneShot<MacAlgorithm>>;
+}
+
+/** Every spelling of every algorithm is some hundreds; of mixed case there is no end, so what is kept is bounded. */
+const MAX_NAMES = 1000;
+
 export class Hwcrypt {
-  readonly #router: Router;
+  readonly #way: Way;
   readonly #onFallback: ((fallback: Fallback) => void) | undefined;
   /** Does this instance choose among all drivers? Then names that only node:crypto knows go there. */
   readonly #everything: boolean;
-  readonly #routers = new Map<string, Router>();
+  readonly #ways = new Map<string, Way>();
   readonly #cache = new SessionCache();
   readonly #ciphers = new Map<string, CipherLike>();
 
@@ -137,10 +150,10 @@ export class Hwcrypt {
     }
     this.#onFallback = options.onFallback;
     this.#everything = options.drivers === undefined;
-    this.#router = this.#makeRouter(options.drivers);
+    this.#way = this.#makeWay(options.drivers);
   }
 
-  #makeRouter(drivers: unknown): Router {
+  #makeWay(drivers: unknown): Way {
     if (
       drivers !== undefined &&
       typeof drivers !== 'string' &&
@@ -148,27 +161,34 @@ export class Hwcrypt {
     ) {
       throw invalidType('driver', 'of type string or an instance of Array', drivers);
     }
-    return new Router({
+    const router = new Router({
       ...(drivers === undefined ? {} : { drivers: drivers as string | string[] }),
       ...(this.#onFallback ? { onFallback: this.#onFallback } : {}),
     });
+    return { router, ciphers: new Map(), hashes: new Map(), macs: new Map() };
   }
 
-  /** The router of a call: the instance's own, or one for `options.driver`. */
-  #routerFor(options: Options): Router {
+  /** The drivers of a call: the instance's own, or those of `options.driver`. */
+  #wayFor(options: Options): Way {
     const spec = options?.['driver'];
-    if (spec === undefined) return this.#router;
+    if (spec === undefined) return this.#way;
     const key = typeof spec === 'string' ? spec : Array.isArray(spec) ? spec.join('\n') : '';
-    let router = this.#routers.get(key);
-    if (router === undefined) {
-      router = this.#makeRouter(spec);
-      this.#routers.set(key, router);
+    let way = this.#ways.get(key);
+    if (way === undefined) {
+      way = this.#makeWay(spec);
+      this.#ways.set(key, way);
     }
-    return router;
+    return way;
+  }
+
+  #shot<A extends Algorithm>(way: Way, map: Map<string, OneShot<A>>, name: string, algorithm: A): OneShot<A> {
+    const shot = new OneShot(algorithm, way.router.route(algorithm), this.#cache);
+    if (map.size < MAX_NAMES) map.set(name, shot);
+    return shot;
   }
 
   #route(algorithm: Algorithm, options: Options): Route {
-    return this.#routerFor(options).route(algorithm);
+    return this.#wayFor(options).router.route(algorithm);
   }
 
   /** True where a name that hwcrypt's table lacks may be left to node:crypto. */
@@ -181,8 +201,7 @@ export class Hwcrypt {
     const known = this.#ciphers.get(name);
     if (known) return known;
     const found = cipherLike(name);
-    // Bounded by the table: only spellings that it knows are kept, and of those there are few.
-    if (found && this.#ciphers.size < 1000) this.#ciphers.set(name, found);
+    if (found && this.#ciphers.size < MAX_NAMES) this.#ciphers.set(name, found);
     return found;
   }
 
@@ -303,7 +322,11 @@ export class Hwcrypt {
   randomBytes(size: number, callback?: (error: Error | null, bytes: Buffer) => void): Buffer | undefined {
     const source = this.#random();
     // Node's own function does the checks, and the work unless another generator was asked for.
-    if (source === undefined) return callback ? nodeRandomBytes(size, callback) : nodeRandomBytes(size);
+    if (source === undefined) {
+      if (callback === undefined) return nodeRandomBytes(size);
+      nodeRandomBytes(size, callback);
+      return undefined;
+    }
     nodeRandomBytes(typeof size === 'number' && size > 0 && size <= 2 ** 31 - 1 ? 0 : size);
     const bytes = Buffer.allocUnsafeSlow(size);
     if (callback === undefined) {
@@ -319,12 +342,13 @@ export class Hwcrypt {
       }
       callback(error, bytes);
     });
+    return undefined;
   }
 
   /** The generator that was asked for by naming drivers; undefined where Node's will do. */
   #random(): ((output: Uint8Array) => void) | undefined {
     if (this.#everything) return undefined;
-    for (const { driver, kernelDriver } of this.#router.order) {
+    for (const { driver, kernelDriver } of this.#way.router.order) {
       if (driver.name === 'node' || driver.name === 'libcrypto') return undefined;
       if (driver.random && driver.probe().available) {
         return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
@@ -359,7 +383,7 @@ export class Hwcrypt {
 
   #can(algorithm: Algorithm | undefined): boolean {
     if (algorithm === undefined) return false;
-    return this.#router.order.some(
+    return this.#way.router.order.some(
       ({ driver, kernelDriver }) =>
         driver.probe().available &&
         driver.supports(algorithm, kernelDriver === undefined ? {} : { kernelDriver }).supported,
@@ -414,11 +438,14 @@ export class Hwcrypt {
     return this.#once('decrypt', algorithm, key, iv, data, options);
   }
 
-  #oneShotCipher(name: string): CipherLike {
+  #cipherShot(name: string, options: Options): OneShot<CipherLike> {
+    const way = this.#wayFor(options);
+    const known = way.ciphers.get(name);
+    if (known !== undefined) return known;
     checkString(name, 'cipher');
     const found = this.#cipherLike(name);
     if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', 'Unknown cipher');
-    return found;
+    return this.#shot(way, way.ciphers, name, found);
   }
 
   #once(
@@ -429,27 +456,21 @@ export class Hwcrypt {
     data: Data,
     options: CipherOneShotOptions | undefined,
   ): Buffer {
-    const algorithm = this.#oneShotCipher(name);
-    const route = this.#route(algorithm, options as Options);
+    const shot = this.#cipherShot(name, options as Options);
     const key = keyBytes(givenKey);
-    const request = {
-      route,
+    const request: CipherRequest = {
       direction,
       key,
       iv: ivBytes(givenIv),
       data: dataBytes(data),
       output: options?.output,
     };
-    const prefix = direction === 'encrypt' ? '+' : '-';
     let result: Buffer;
-    if (algorithm.kind === 'aead') {
-      const tagBytes = tagOption(algorithm, options);
+    if (isAead(shot)) {
       const aad = options?.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
-      const id = `${prefix}${tagBytes}${algorithm.name}@${route.label}`;
-      result = aeadOnce(this.#cache, id, algorithm, request, aad, tagBytes);
+      result = aeadOnce(shot, request, aad, tagOption(shot.algorithm, options));
     } else {
-      const id = `${prefix}${algorithm.name}@${route.label}`;
-      result = cipherOnce(this.#cache, id, algorithm, request, options?.autoPadding !== false);
+      result = cipherOnce(shot as OneShot<CipherAlgorithm>, request, options?.autoPadding !== false);
     }
     done(givenKey, key);
     return result;
@@ -485,43 +506,48 @@ export class Hwcrypt {
     data: Data,
     options: CipherOneShotOptions | undefined,
   ): Promise<Buffer> {
-    const algorithm = this.#oneShotCipher(name);
+    const shot = this.#cipherShot(name, options as Options);
     const request: CipherRequest = {
-      route: this.#route(algorithm, options as Options),
       direction,
       key: keyBytes(givenKey),
       iv: ivBytes(givenIv),
       data: dataBytes(data),
       output: options?.output,
     };
-    if (algorithm.kind === 'aead') {
+    if (isAead(shot)) {
       const aad = options?.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
-      return aeadOnceAsync(algorithm, request, aad, tagOption(algorithm, options));
+      return aeadOnceAsync(shot, request, aad, tagOption(shot.algorithm, options));
     }
-    return cipherOnceAsync(algorithm, request, options?.autoPadding !== false);
+    return cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, options?.autoPadding !== false);
+  }
+
+  /** Undefined for a name that the table lacks. */
+  #hashShot(name: string, options: Options): OneShot<HashAlgorithm> | undefined {
+    const way = this.#wayFor(options);
+    const known = way.hashes.get(name);
+    if (known !== undefined) return known;
+    checkString(name, 'algorithm');
+    const found = hashAlgorithm(name);
+    return found && this.#shot(way, way.hashes, name, found);
   }
 
   /** Hashes one message. */
   digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
-    checkString(algorithm, 'algorithm');
-    const found = hashAlgorithm(algorithm);
+    const shot = this.#hashShot(algorithm, options as Options);
     const input = dataBytes(data);
-    if (found === undefined) return this.#foreignDigest(algorithm, input, options);
-    const length = outputLength(found, options) ?? found.digestBytes;
-    const route = this.#route(found, options as Options);
-    const output = resultBuffer(length, options?.output);
-    return digestOnce(this.#cache, `#${found.name}@${route.label}`, found, route, input, output);
+    if (shot === undefined) return this.#foreignDigest(algorithm, input, options);
+    const length = outputLength(shot.algorithm, options) ?? shot.algorithm.digestBytes;
+    return digestOnce(shot, input, resultBuffer(length, options?.output));
   }
 
   /** As `digest`, off the event loop. */
   async digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<Buffer> {
-    checkString(algorithm, 'algorithm');
-    const found = hashAlgorithm(algorithm);
+    const shot = this.#hashShot(algorithm, options as Options);
     const input = dataBytes(data);
-    if (found === undefined) return this.#foreignDigest(algorithm, input, options);
-    const length = outputLength(found, options) ?? found.digestBytes;
-    const route = this.#route(found, options as Options);
-    return digestOnceAsync(route.driver.hash(found, route.options), input, length, options?.output);
+    if (shot === undefined) return this.#foreignDigest(algorithm, input, options);
+    const length = outputLength(shot.algorithm, options) ?? shot.algorithm.digestBytes;
+    const { driver, options: pinned } = shot.route;
+    return digestOnceAsync(driver.hash(shot.algorithm, pinned), input, length, options?.output);
   }
 
   #foreignDigest(algorithm: string, input: Uint8Array, options: DigestOneShotOptions | undefined): Buffer {
@@ -535,41 +561,42 @@ export class Hwcrypt {
     return output;
   }
 
+  #macShot(name: string, options: Options): OneShot<MacAlgorithm> {
+    const way = this.#wayFor(options);
+    const known = way.macs.get(name);
+    if (known !== undefined) return known;
+    checkString(name, 'hmac');
+    const found = hmacOf(name) ?? findAlgorithm(name);
+    if (found?.kind !== 'mac') throw invalidDigest(name);
+    return this.#shot(way, way.macs, name, found);
+  }
+
   /** HMAC of one message over a hash; for CMAC name it: `cmac-aes-128`. */
   hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Buffer {
-    const found = this.#mac(algorithm);
+    const shot = this.#macShot(algorithm, options as Options);
     const secret = keyBytes(key);
     const input = dataBytes(data);
-    const route = this.#route(found, options as Options);
-    const output = resultBuffer(found.digestBytes, options?.output);
-    macOnce(this.#cache, `=${found.name}@${route.label}`, found, route, secret, input, output);
+    const output = resultBuffer(shot.algorithm.digestBytes, options?.output);
+    macOnce(shot, secret, input, output);
     done(key, secret);
     return output;
   }
 
   /** As `hmac`, off the event loop. */
   async hmacAsync(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Promise<Buffer> {
-    const found = this.#mac(algorithm);
+    const shot = this.#macShot(algorithm, options as Options);
     const secret = keyBytes(key);
     const input = dataBytes(data);
-    const route = this.#route(found, options as Options);
-    const session = route.driver.mac(found, secret, route.options);
+    const session = shot.route.driver.mac(shot.algorithm, secret, shot.route.options);
     done(key, secret);
-    return digestOnceAsync(session, input, found.digestBytes, options?.output);
-  }
-
-  #mac(name: string): MacAlgorithm {
-    checkString(name, 'hmac');
-    const found = hmacOf(name) ?? findAlgorithm(name);
-    if (found?.kind !== 'mac') throw invalidDigest(name);
-    return found;
+    return digestOnceAsync(session, input, shot.algorithm.digestBytes, options?.output);
   }
 
   // --- what can be read back -----------------------------------------------------------------------------------------
 
   /** The drivers of this instance in their order, and whether each is there. */
   drivers(): DriverReport[] {
-    return this.#router.order.map(({ driver }) => ({ name: driver.name, probe: driver.probe() }));
+    return this.#way.router.order.map(({ driver }) => ({ name: driver.name, probe: driver.probe() }));
   }
 
   /** Who would do an algorithm's work, and who was passed over. @throws UnavailableError where nobody can. */
@@ -582,7 +609,10 @@ export class Hwcrypt {
   /** Looks at the drivers anew: a module may have been loaded since. */
   reprobe(): void {
     this.#cache.clear();
-    for (const router of [this.#router, ...this.#routers.values()]) router.reset();
+    for (const way of [this.#way, ...this.#ways.values()]) {
+      way.router.reset();
+      for (const map of [way.ciphers, way.hashes, way.macs]) map.clear();
+    }
   }
 
   /** Closes what is kept for one-shot calls and wipes its keys. The instance can be used again afterwards. */
@@ -593,6 +623,10 @@ export class Hwcrypt {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+function isAead(shot: OneShot<CipherLike>): shot is OneShot<AeadAlgorithm> {
+  return shot.algorithm.kind === 'aead';
 }
 
 function tagOption(algorithm: AeadAlgorithm, options: CipherOneShotOptions | undefined): number {

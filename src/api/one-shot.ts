@@ -4,7 +4,13 @@
  * A session is kept for each algorithm and direction and used again with the next message's key and IV, which saves what
  * making one costs. The key stays in it for at most a second after the last use; then the session is closed, which wipes it.
  */
-import type { AeadAlgorithm, CipherAlgorithm, HashAlgorithm, MacAlgorithm } from '../algorithms.js';
+import type {
+  AeadAlgorithm,
+  Algorithm,
+  CipherAlgorithm,
+  HashAlgorithm,
+  MacAlgorithm,
+} from '../algorithms.js';
 import { lengthOf, part } from '../drivers/buffers.js';
 import type { AeadSession, CipherSession, DigestSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
@@ -21,13 +27,8 @@ const NONE = new Uint8Array(0);
 
 /** Key of the last message, so that the same key is not expanded again. */
 class LastKey {
-  #bytes: Uint8Array;
-  #length = 0;
-
-  constructor(key: Uint8Array) {
-    this.#bytes = new Uint8Array(64);
-    this.set(key);
-  }
+  #bytes = new Uint8Array(64);
+  #length = -1;
 
   /** Compares in a time that does not depend on where the keys differ. */
   is(key: Uint8Array): boolean {
@@ -41,80 +42,112 @@ class LastKey {
 
   set(key: Uint8Array): void {
     const length = lengthOf(key);
-    if (length > this.#bytes.length) this.#bytes = new Uint8Array(length);
+    if (length > this.#bytes.length) {
+      this.#bytes.fill(0);
+      this.#bytes = new Uint8Array(length);
+    }
     this.#bytes.set(key);
     this.#length = length;
   }
 
   wipe(): void {
     this.#bytes.fill(0);
-    this.#length = 0;
+    this.#length = -1;
   }
 }
 
-interface Kept<S> {
-  readonly session: S;
-  readonly key: LastKey;
-}
+type AnySession = CipherSession | AeadSession | DigestSession;
 
-/** Sessions by what they do. One instance a `Hwcrypt`. */
-export class SessionCache {
-  readonly #kept = new Map<string, Kept<CipherSession | AeadSession | DigestSession>>();
-  #timer: NodeJS.Timeout | undefined;
-  #used = false;
+/** The place of one session, for one algorithm, direction and driver. Empty before the first use and after idling. */
+export class Keeper<S extends AnySession> {
+  readonly key = new LastKey();
+  #session: S | undefined;
+  readonly #cache: SessionCache;
 
-  get<S extends CipherSession | AeadSession | DigestSession>(id: string): Kept<S> | undefined {
-    this.#used = true;
-    return this.#kept.get(id) as Kept<S> | undefined;
+  constructor(cache: SessionCache) {
+    this.#cache = cache;
   }
 
-  put<S extends CipherSession | AeadSession | DigestSession>(
-    id: string,
-    session: S,
-    key: Uint8Array,
-  ): Kept<S> {
-    const kept = { session, key: new LastKey(key) };
-    this.#kept.set(id, kept);
-    if (this.#timer === undefined) {
-      this.#timer = setInterval(() => this.#tick(), IDLE_MS);
-      this.#timer.unref();
-    }
-    return kept;
+  /** The session, if there is one that still works. */
+  get(): S | undefined {
+    this.#cache.touch();
+    const session = this.#session;
+    if (session === undefined || session.usable) return session;
+    this.clear();
+    return undefined;
   }
 
-  /** Throws a session away that failed. */
-  drop(id: string): void {
-    const kept = this.#kept.get(id);
-    if (!kept) return;
-    this.#kept.delete(id);
-    kept.key.wipe();
-    kept.session.close();
-  }
-
-  #tick(): void {
-    if (this.#used) this.#used = false;
-    else this.clear();
+  put(session: S, key: Uint8Array): S {
+    this.#session = session;
+    this.key.set(key);
+    this.#cache.add(this);
+    return session;
   }
 
   clear(): void {
-    for (const id of [...this.#kept.keys()]) this.drop(id);
+    this.key.wipe();
+    this.#session?.close();
+    this.#session = undefined;
+  }
+}
+
+/** What idles is emptied. One a `Hwcrypt`. */
+export class SessionCache {
+  readonly #filled = new Set<{ clear(): void }>();
+  #timer: NodeJS.Timeout | undefined;
+  #used = false;
+
+  touch(): void {
+    this.#used = true;
+  }
+
+  add(keeper: { clear(): void }): void {
+    this.#filled.add(keeper);
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => {
+      if (this.#used) this.#used = false;
+      else this.clear();
+    }, IDLE_MS);
+    // Nobody shall have to wait for it to end the process.
+    this.#timer.unref();
+  }
+
+  clear(): void {
+    for (const keeper of this.#filled) keeper.clear();
+    this.#filled.clear();
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 }
 
-/** Runs `work` on a kept session; whatever it throws but a wrong tag or wrong padding costs the session its place. */
-function guarded<T>(cache: SessionCache, id: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof AuthenticationError)) cache.drop(id);
-    throw error;
+/** An algorithm with its driver and the places of its sessions: all that a one-shot call needs to know of a name. */
+export class OneShot<A extends Algorithm> {
+  readonly algorithm: A;
+  readonly route: Route;
+  readonly #cache: SessionCache;
+  readonly #keepers = new Map<number, Keeper<AnySession>>();
+
+  constructor(algorithm: A, route: Route, cache: SessionCache) {
+    this.algorithm = algorithm;
+    this.route = route;
+    this.#cache = cache;
+  }
+
+  /** `slot` tells apart sessions that cannot be used for one another: direction, tag length. */
+  keeper<S extends AnySession>(slot: number): Keeper<S> {
+    let keeper = this.#keepers.get(slot);
+    if (keeper === undefined) {
+      keeper = new Keeper<AnySession>(this.#cache);
+      this.#keepers.set(slot, keeper);
+    }
+    return keeper as unknown as Keeper<S>;
   }
 }
 
+const slotOf = (direction: Direction, tagBytes = 0): number =>
+  (direction === 'encrypt' ? 0 : 1) + 2 * tagBytes;
+
 export interface CipherRequest {
-  readonly route: Route;
   readonly direction: Direction;
   readonly key: Uint8Array;
   readonly iv: Uint8Array | null;
@@ -122,53 +155,55 @@ export interface CipherRequest {
   readonly output: unknown;
 }
 
-export function cipherOnce(
-  cache: SessionCache,
-  id: string,
-  algorithm: CipherAlgorithm,
-  request: CipherRequest,
-  padding: boolean,
-): Buffer {
-  const { route, direction, key, iv, data } = request;
-  let kept = cache.get<CipherSession>(id);
-  if (kept === undefined) {
-    checkIv(algorithm, iv);
-    kept = cache.put(id, route.driver.cipher(algorithm, direction, key, iv, route.options), key);
-  } else if (kept.key.is(key)) {
-    kept.session.restart(iv);
-  } else {
-    checkIv(algorithm, iv);
-    checkKey(algorithm, key);
-    kept.key.set(key);
-    const { session } = kept;
-    guarded(cache, id, () => session.restart(iv, key));
+/** A session with this key and IV, begun anew. */
+function cipherSession(shot: OneShot<CipherAlgorithm>, request: CipherRequest): CipherSession {
+  const { algorithm, route } = shot;
+  const { direction, key, iv } = request;
+  const keeper = shot.keeper<CipherSession>(slotOf(direction));
+  const session = keeper.get();
+  // In node:crypto's order: the IV is looked at before the key.
+  checkIv(algorithm, iv);
+  if (session === undefined) {
+    return keeper.put(route.driver.cipher(algorithm, direction, key, iv, route.options), key);
   }
-  const { session } = kept;
-  const block = algorithm.blockBytes;
+  if (keeper.key.is(key)) session.restart(iv);
+  else {
+    checkKey(algorithm, key);
+    keeper.key.set(key);
+    session.restart(iv, key);
+  }
+  return session;
+}
+
+export function cipherOnce(shot: OneShot<CipherAlgorithm>, request: CipherRequest, padding: boolean): Buffer {
+  const { direction, data } = request;
+  const block = shot.algorithm.blockBytes;
   const length = lengthOf(data);
+  const session = cipherSession(shot, request);
   if (block === 1) {
     const output = resultBuffer(length, request.output);
-    if (length > 0) guarded(cache, id, () => session.update(data, output));
+    if (length > 0) session.update(data, output);
     return output;
   }
   if (direction === 'encrypt') {
-    if (!padding && length % block !== 0) throw wrongFinalBlockLength();
-    const padded = padding ? length - (length % block) + block : length;
-    const output = resultBuffer(padded, request.output);
     if (!padding) {
-      if (length > 0) guarded(cache, id, () => session.update(data, output));
+      if (length % block !== 0) throw wrongFinalBlockLength();
+      const output = resultBuffer(length, request.output);
+      if (length > 0) session.update(data, output);
       return output;
     }
+    const padded = length - (length % block) + block;
+    const output = resultBuffer(padded, request.output);
     // The text is moved to where its ciphertext will be, since the last block needs room behind it.
     output.set(data);
     const fill = padded - length;
     for (let i = length; i < padded; i++) output[i] = fill;
-    guarded(cache, id, () => session.update(output, output));
+    session.update(output, output);
     return output;
   }
   if (length % block !== 0 || (padding && length === 0)) throw wrongFinalBlockLength();
   const output = resultBuffer(length, request.output);
-  if (length > 0) guarded(cache, id, () => session.update(data, output));
+  if (length > 0) session.update(data, output);
   if (!padding) return output;
   const text = unpaddedLength(output.subarray(length - block));
   if (text < 0) {
@@ -181,77 +216,62 @@ export function cipherOnce(
 }
 
 export function aeadOnce(
-  cache: SessionCache,
-  id: string,
-  algorithm: AeadAlgorithm,
+  shot: OneShot<AeadAlgorithm>,
   request: CipherRequest,
   aad: Uint8Array,
   tagBytes: number,
 ): Buffer {
-  const { route, direction, key, data } = request;
+  const { algorithm, route } = shot;
+  const { direction, key, data } = request;
   const iv = request.iv ?? NONE;
-  const length = lengthOf(data);
-  let kept = cache.get<AeadSession>(id);
-  if (kept === undefined) {
-    checkIv(algorithm, iv);
-    kept = cache.put(id, route.driver.aead(algorithm, direction, key, { ...route.options, tagBytes }), key);
-  } else if (!kept.key.is(key)) {
-    checkIv(algorithm, iv);
+  const keeper = shot.keeper<AeadSession>(slotOf(direction, tagBytes));
+  checkIv(algorithm, iv);
+  let session = keeper.get();
+  if (session === undefined) {
+    session = keeper.put(route.driver.aead(algorithm, direction, key, { ...route.options, tagBytes }), key);
+  } else if (!keeper.key.is(key)) {
     checkKey(algorithm, key);
-    kept.key.set(key);
-    const { session } = kept;
-    guarded(cache, id, () => session.rekey(key));
+    keeper.key.set(key);
+    session.rekey(key);
   }
-  const { session } = kept;
+  const length = lengthOf(data);
   if (direction === 'encrypt') {
     const output = resultBuffer(length + tagBytes, request.output);
-    const tag = output.subarray(length);
-    guarded(cache, id, () => session.seal(iv, aad, data, output, tag));
+    session.seal(iv, aad, data, output, part(output, length, tagBytes));
     return output;
   }
   const textLength = length - tagBytes;
   if (textLength < 0) throw new AuthenticationError();
   const output = resultBuffer(textLength, request.output);
-  const text = part(data, 0, textLength);
-  const tag = part(data, textLength, tagBytes);
-  guarded(cache, id, () => session.open(iv, aad, text, tag, output));
+  session.open(iv, aad, part(data, 0, textLength), part(data, textLength, tagBytes), output);
   return output;
 }
 
-export function digestOnce(
-  cache: SessionCache,
-  id: string,
-  algorithm: HashAlgorithm,
-  route: Route,
-  data: Uint8Array,
-  output: Buffer,
-): Buffer {
-  const kept =
-    cache.get<DigestSession>(id) ?? cache.put(id, route.driver.hash(algorithm, route.options), NONE);
-  guarded(cache, id, () => kept.session.once(data, output));
+export function digestOnce(shot: OneShot<HashAlgorithm>, data: Uint8Array, output: Buffer): Buffer {
+  const keeper = shot.keeper<DigestSession>(0);
+  const session =
+    keeper.get() ?? keeper.put(shot.route.driver.hash(shot.algorithm, shot.route.options), NONE);
+  session.once(data, output);
   return output;
 }
 
 export function macOnce(
-  cache: SessionCache,
-  id: string,
-  algorithm: MacAlgorithm,
-  route: Route,
+  shot: OneShot<MacAlgorithm>,
   key: Uint8Array,
   data: Uint8Array,
   output: Buffer,
 ): Buffer {
-  let kept = cache.get<DigestSession>(id);
-  if (kept === undefined) {
-    kept = cache.put(id, route.driver.mac(algorithm, key, route.options), key);
-  } else if (!kept.key.is(key)) {
+  const { algorithm, route } = shot;
+  const keeper = shot.keeper<DigestSession>(0);
+  let session = keeper.get();
+  if (session === undefined) {
+    session = keeper.put(route.driver.mac(algorithm, key, route.options), key);
+  } else if (!keeper.key.is(key)) {
     checkKey(algorithm, key);
-    kept.key.set(key);
-    const { session } = kept;
-    guarded(cache, id, () => session.restart(key));
+    keeper.key.set(key);
+    session.restart(key);
   }
-  const { session } = kept;
-  guarded(cache, id, () => session.once(data, output));
+  session.once(data, output);
   return output;
 }
 
@@ -260,11 +280,11 @@ export function macOnce(
  * caller could change or detach while another thread reads it.
  */
 export async function cipherOnceAsync(
-  algorithm: CipherAlgorithm,
+  { algorithm, route }: OneShot<CipherAlgorithm>,
   request: CipherRequest,
   padding: boolean,
 ): Promise<Buffer> {
-  const { route, direction, key, iv, data } = request;
+  const { direction, key, iv, data } = request;
   checkIv(algorithm, iv);
   const session = route.driver.cipher(algorithm, direction, key, iv, route.options);
   try {
@@ -293,12 +313,12 @@ export async function cipherOnceAsync(
 }
 
 export async function aeadOnceAsync(
-  algorithm: AeadAlgorithm,
+  { algorithm, route }: OneShot<AeadAlgorithm>,
   request: CipherRequest,
   aad: Uint8Array,
   tagBytes: number,
 ): Promise<Buffer> {
-  const { route, direction, key, data } = request;
+  const { direction, key, data } = request;
   const iv = Uint8Array.prototype.slice.call(request.iv ?? NONE);
   checkIv(algorithm, iv);
   const session = route.driver.aead(algorithm, direction, key, { ...route.options, tagBytes });

@@ -57,6 +57,8 @@ export interface Implementation {
 interface Session {
   /** The driver that does the work, with the pinned or bound implementation after a colon: `afalg:cbc-aes-generic`. */
   readonly driver: string;
+  /** False once the session failed or was closed. */
+  readonly usable: boolean;
   close(): void;
   [Symbol.dispose](): void;
 }

@@ -20,6 +20,9 @@ export function notReady(driver: string, life: Life): never {
   );
 }
 
+/** Handles kept for the next session: enough for a busy program, little memory. */
+const MAX_IDLE = 32;
+
 /** Releases whatever a session held natively. Called once. */
 export type Release = () => void;
 
@@ -33,10 +36,22 @@ export abstract class SessionBase {
   abstract readonly driver: string;
   protected life: Life = 'ready';
   #release: Release | undefined;
+  #watched = false;
 
   protected own(release: Release): void {
     this.#release = release;
     dropped.register(this, release, this);
+    this.#watched = true;
+  }
+
+  /** As `own`, for what a `HandlePool` already watches. */
+  protected borrow(release: Release): void {
+    this.#release = release;
+  }
+
+  /** False once the session failed or was closed. */
+  get usable(): boolean {
+    return this.life === 'ready' || this.life === 'busy';
   }
 
   protected ready(): void {
@@ -76,7 +91,7 @@ export abstract class SessionBase {
     const release = this.#release;
     if (!release) return;
     this.#release = undefined;
-    dropped.unregister(this);
+    if (this.#watched) dropped.unregister(this);
     release();
   }
 
@@ -88,5 +103,49 @@ export abstract class SessionBase {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+}
+
+/** A native handle in a JavaScript object, so that the garbage collector can tell when nobody holds it any more. */
+export interface Box {
+  readonly handle: number;
+}
+
+/**
+ * Native handles that are used again. Watching an object for the garbage collector costs as much as encrypting several
+ * short messages, so it is the box that is watched, once, and boxes go from session to session.
+ */
+export class HandlePool {
+  readonly #idle: Box[] = [];
+  readonly #make: () => number;
+  readonly #reset: (handle: number) => void;
+  readonly #destroy: (handle: number) => void;
+  readonly #watch: FinalizationRegistry<number>;
+
+  /** `reset` must leave nothing of the last user in the handle, its key least of all. */
+  constructor(make: () => number, reset: (handle: number) => void, destroy: (handle: number) => void) {
+    this.#make = make;
+    this.#reset = reset;
+    this.#destroy = destroy;
+    this.#watch = new FinalizationRegistry(destroy);
+  }
+
+  /** A handle nobody uses; its `handle` is 0 where none could be made. */
+  acquire(): Box {
+    const idle = this.#idle.pop();
+    if (idle) return idle;
+    const box = { handle: this.#make() };
+    if (box.handle !== 0) this.#watch.register(box, box.handle, box);
+    return box;
+  }
+
+  release(box: Box): void {
+    if (this.#idle.length < MAX_IDLE) {
+      this.#reset(box.handle);
+      this.#idle.push(box);
+    } else {
+      this.#watch.unregister(box);
+      this.#destroy(box.handle);
+    }
   }
 }

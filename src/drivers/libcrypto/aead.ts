@@ -58,19 +58,21 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     // OpenSSL takes a CCM message in one call, whose length is an int.
     if (this.#ccm) this.messageBytes = MAX_CALL;
 
-    const ctx = Number(evp.cipherCtxNew());
+    const box = evp.cipherContexts.acquire();
+    const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_CIPHER_CTX_new failed');
     this.#ctx = ctx;
+    this.borrow(() => evp.cipherContexts.release(box));
     this.#ivBytes = algorithm.ivBytes;
     if (
       evp.cipherInit(ctx, handle, 0, 0, this.#encrypt ? 1 : 0, 0) !== 1 ||
       evp.cipherCtrl(ctx, CTRL_SET_IVLEN, this.#ivBytes, 0) !== 1 ||
       (!this.incremental && evp.cipherCtrl(ctx, CTRL_SET_TAG, tagBytes, 0) !== 1)
     ) {
-      evp.cipherCtxFree(ctx);
-      throw opensslError(evp, `cannot initialise ${algorithm.name}`);
+      const error = opensslError(evp, `cannot initialise ${algorithm.name}`);
+      this.close();
+      throw error;
     }
-    this.own(() => evp.cipherCtxFree(ctx));
     this.rekey(key);
   }
 

@@ -40,9 +40,11 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.direction = direction;
     this.#xts = algorithm.mode === 'xts';
 
-    const ctx = Number(evp.cipherCtxNew());
+    const box = evp.cipherContexts.acquire();
+    const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_CIPHER_CTX_new failed');
     this.#ctx = ctx;
+    this.borrow(() => evp.cipherContexts.release(box));
     const { scratch } = evp;
     const encrypt = direction === 'encrypt' ? 1 : 0;
     scratch.bytes.set(key, KEY);
@@ -57,11 +59,11 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
           : 0;
     scratch.bytes.fill(0, KEY, KEY + keyBytes);
     if (ok !== 1) {
-      evp.cipherCtxFree(ctx);
-      throw opensslError(evp, `cannot initialise ${algorithm.name}`);
+      const error = opensslError(evp, `cannot initialise ${algorithm.name}`);
+      this.close();
+      throw error;
     }
-    evp.cipherSetPadding(ctx, 0);
-    this.own(() => evp.cipherCtxFree(ctx));
+    if (algorithm.blockBytes > 1) evp.cipherSetPadding(ctx, 0);
   }
 
   update(input: Uint8Array, output: Uint8Array): void {

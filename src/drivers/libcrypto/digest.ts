@@ -103,15 +103,17 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
 
   constructor(evp: Evp, handle: number, algorithm: HashAlgorithm) {
     super(evp, algorithm);
-    const ctx = Number(evp.mdCtxNew());
+    const box = evp.mdContexts.acquire();
+    const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_MD_CTX_new failed');
-    if (evp.digestInit(ctx, handle, 0) !== 1) {
-      evp.mdCtxFree(ctx);
-      throw opensslError(evp, `cannot initialise ${algorithm.name}`);
-    }
     this.#ctx = ctx;
     this.#md = handle;
-    this.own(() => evp.mdCtxFree(ctx));
+    this.borrow(() => evp.mdContexts.release(box));
+    if (evp.digestInit(ctx, handle, 0) !== 1) {
+      const error = opensslError(evp, `cannot initialise ${algorithm.name}`);
+      this.close();
+      throw error;
+    }
   }
 
   protected nativeUpdate(data: Uint8Array | number, length: number): number {

@@ -9,6 +9,7 @@
  */
 import type { Reason } from '../../errors.js';
 import { address, type NativeFunction, processLibrary } from '../../linux/ffi.js';
+import { HandlePool } from '../session.js';
 
 /** Inputs up to this many bytes are copied into `scratch` first: cheaper than handing over a short view. */
 export const SMALL = 256;
@@ -24,6 +25,7 @@ export const MAX_CALL = 1 << 30;
 const PROTOTYPES = {
   cipherFetch: 'uintptr_t EVP_CIPHER_fetch(uintptr_t libctx, const char *name, const char *properties)',
   cipherCtxNew: 'uintptr_t EVP_CIPHER_CTX_new()',
+  cipherCtxReset: 'int EVP_CIPHER_CTX_reset(uintptr_t ctx)',
   cipherCtxFree: 'void EVP_CIPHER_CTX_free(uintptr_t ctx)',
   cipherInit:
     'int EVP_CipherInit_ex2(uintptr_t ctx, uintptr_t cipher, uintptr_t key, uintptr_t iv, int enc, uintptr_t params)',
@@ -35,6 +37,7 @@ const PROTOTYPES = {
   cipherFinal: 'int EVP_CipherFinal_ex(uintptr_t ctx, void *out, uintptr_t outl)',
   mdFetch: 'uintptr_t EVP_MD_fetch(uintptr_t libctx, const char *name, const char *properties)',
   mdCtxNew: 'uintptr_t EVP_MD_CTX_new()',
+  mdCtxReset: 'int EVP_MD_CTX_reset(uintptr_t ctx)',
   mdCtxFree: 'void EVP_MD_CTX_free(uintptr_t ctx)',
   mdCtxCopy: 'int EVP_MD_CTX_copy_ex(uintptr_t out, uintptr_t in)',
   digestInit: 'int EVP_DigestInit_ex2(uintptr_t ctx, uintptr_t type, uintptr_t params)',
@@ -88,6 +91,9 @@ export const MAX_SCRATCH_IV = TAG - IV;
 
 export interface Evp extends Functions {
   readonly scratch: Scratch;
+  /** EVP_CIPHER_CTXs and EVP_MD_CTXs. A reset frees and clears what the provider kept in them. */
+  readonly cipherContexts: HandlePool;
+  readonly mdContexts: HandlePool;
   /** Version text of the library, e.g. `OpenSSL 3.0.19 27 Jan 2026`. */
   readonly versionText: string;
   /** A fetched EVP_CIPHER, EVP_MD or EVP_MAC by name, from the default or else the legacy provider; undefined where neither has it. */
@@ -154,6 +160,16 @@ function load(): LoadedEvp {
 
   const evp = Object.assign(Object.create(functions) as Functions, {
     scratch,
+    cipherContexts: new HandlePool(
+      () => Number(f.cipherCtxNew()),
+      (handle) => f.cipherCtxReset(handle),
+      (handle) => f.cipherCtxFree(handle),
+    ),
+    mdContexts: new HandlePool(
+      () => Number(f.mdCtxNew()),
+      (handle) => f.mdCtxReset(handle),
+      (handle) => f.mdCtxFree(handle),
+    ),
     versionText: String(f.version(0)),
     fetch(what: 'cipher' | 'md' | 'mac', name: string) {
       const key = `${what}:${name}`;

@@ -47,7 +47,20 @@ function opensslName(algorithm: Algorithm): string | undefined {
   return algorithm.names.openssl ?? (algorithm.adHoc ? algorithm.name : undefined);
 }
 
+/** What EVP has can only change with the process. Ad hoc entries come and go, so they are not held. */
+const found = new WeakMap<Algorithm, Found>();
+
 function find(algorithm: Algorithm, options: CipherOptions = {}): Found {
+  if (options.kernelDriver !== undefined) return look(algorithm, options);
+  let result = found.get(algorithm);
+  if (result === undefined) {
+    result = look(algorithm, options);
+    found.set(algorithm, result);
+  }
+  return result;
+}
+
+function look(algorithm: Algorithm, options: CipherOptions): Found {
   const loaded = loadEvp();
   if (!loaded.evp) return { reason: loaded.reason };
   const { evp } = loaded;
@@ -68,9 +81,9 @@ function find(algorithm: Algorithm, options: CipherOptions = {}): Found {
     name = algorithm.construction.toUpperCase();
     what = 'mac';
   }
-  const found = name === undefined ? undefined : evp.fetch(what, name);
-  if (!found) return unknown(`this OpenSSL has no ${algorithm.name}`);
-  return { evp, handle: found.handle, provider: found.provider, over };
+  const fetched = name === undefined ? undefined : evp.fetch(what, name);
+  if (!fetched) return unknown(`this OpenSSL has no ${algorithm.name}`);
+  return { evp, handle: fetched.handle, provider: fetched.provider, over };
 }
 
 class LibcryptoDriver implements Driver {
