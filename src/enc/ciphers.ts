@@ -1,20 +1,17 @@
 /**
- * Which ciphers `enc` takes, and who does the work.
+ * Which ciphers `enc` takes.
  *
  * Room `enc`.
  */
 import { getCipherInfo } from 'node:crypto';
 import {
   type AeadAlgorithm,
-  type Algorithm,
   type CipherAlgorithm,
   type CipherMode,
   cipherLike,
   suggest,
 } from '../algorithms.js';
-import type { Driver } from '../drivers/driver.js';
-import { allDrivers, type DriverChoice } from '../drivers/registry.js';
-import { describeReason, HwcryptError, type Reason, UnavailableError } from '../errors.js';
+import { HwcryptError } from '../errors.js';
 
 /**
  * The cipher of a name, in any spelling that OpenSSL knows; undefined for a name that nobody knows.
@@ -76,62 +73,4 @@ export function requireEncCipher(name: string): CipherAlgorithm {
     throw new HwcryptError('USAGE', 'XTS ciphers not supported: they encrypt disk sectors, not streams');
   }
   return found;
-}
-
-/** The driver that works, and what to say about it. */
-export interface Chosen extends DriverChoice {
-  readonly driver: Driver;
-  /** One line for stderr where the first in the order could not be had. */
-  readonly fallback?: string;
-}
-
-/**
- * The driver for an algorithm: the pinned one or none, else the first in the order that can do it.
- *
- * @throws UnavailableError
- */
-export function chooseDriver(
-  algorithm: Algorithm,
-  pinned?: DriverChoice,
-  order: readonly Driver[] = allDrivers(),
-): Chosen {
-  if (pinned) {
-    const support = pinned.driver.supports(
-      algorithm,
-      pinned.kernelDriver === undefined ? {} : { kernelDriver: pinned.kernelDriver },
-    );
-    if (!support.supported) {
-      throw new UnavailableError(
-        'ALGORITHM_UNAVAILABLE',
-        pinned.driver.name,
-        `${pinned.driver.name}: ${algorithm.name}`,
-        support.reason,
-      );
-    }
-    return pinned;
-  }
-  const refused: { driver: Driver; reason: Reason }[] = [];
-  for (const driver of order) {
-    const support = driver.supports(algorithm);
-    if (!support.supported) {
-      refused.push({ driver, reason: support.reason });
-      continue;
-    }
-    const [first] = refused;
-    if (!first) return { driver };
-    return {
-      driver,
-      fallback: `${first.driver.name} cannot do ${algorithm.name}: ${describeReason(first.reason)}; using ${driver.name}`,
-    };
-  }
-  const [first] = refused;
-  if (first) {
-    throw new UnavailableError(
-      'ALGORITHM_UNAVAILABLE',
-      first.driver.name,
-      `no driver can do ${algorithm.name}; ${first.driver.name}`,
-      first.reason,
-    );
-  }
-  throw new HwcryptError('NO_DRIVER', `there is no driver that could do ${algorithm.name}`);
 }

@@ -5,10 +5,17 @@
  * and never a guess as a fact.
  */
 import { algorithms, type CipherAlgorithm } from '../algorithms.js';
-import type { DriverChoice } from '../drivers/registry.js';
-import { candidates, type Fit, fits, judgeable, recognise, type Sample } from './autokdf.js';
+import { Router } from '../routing/router.js';
+import {
+  candidates,
+  type Fit,
+  fits,
+  judgeable,
+  type OpenSession,
+  recognise,
+  type Sample,
+} from './autokdf.js';
 import { Base64Decoder } from './base64.js';
-import { chooseDriver } from './ciphers.js';
 import { DEFAULT_SALT_BYTES, looksLikeBase64Header, MAGIC } from './format.js';
 import { Input } from './io.js';
 import { deriveKey, kdfOptions } from './kdf.js';
@@ -18,7 +25,7 @@ export interface ExplainOptions {
   readonly input?: string | undefined;
   /** True: the input is base64; undefined: it is if it begins like it. */
   readonly base64?: boolean | undefined;
-  readonly driver?: DriverChoice | undefined;
+  readonly driver?: string | undefined;
   /** Try this passphrase with every usual pair of cipher and key derivation. Wiped afterwards. */
   readonly passphrase?: (() => Promise<Buffer>) | undefined;
   /** Try only this cipher. */
@@ -165,20 +172,23 @@ async function tryAll(
   sample: Sample,
 ): Promise<ExplainedFit[]> {
   const list = candidates(given(options));
+  const router = new Router({
+    ...(options.driver === undefined ? {} : { drivers: options.driver }),
+    // Who does the trying is of no interest.
+    onFallback: () => {},
+  });
   const found: ExplainedFit[] = [];
   const ciphers = options.cipher
     ? [options.cipher]
     : algorithms('cipher').filter(({ mode }) => mode !== 'xts');
   for (const cipher of ciphers) {
-    let driver: ReturnType<typeof chooseDriver>;
+    let open: OpenSession;
     try {
-      driver = chooseDriver(cipher, options.driver);
+      const { driver, options: pin } = router.route(cipher);
+      open = (key, iv) => driver.cipher(cipher, 'decrypt', key, iv, pin);
     } catch {
       continue; // nobody here can do it, so nobody can tell
     }
-    const pin = driver.kernelDriver === undefined ? {} : { kernelDriver: driver.kernelDriver };
-    const open = (key: Uint8Array, iv: Uint8Array | null) =>
-      driver.driver.cipher(cipher, 'decrypt', key, iv, pin);
     if (judgeable(cipher)) {
       if (sample.bytes % cipher.blockBytes !== 0 || sample.bytes === 0) continue;
       const some = await fits(list, cipher, open, passphrase, salt, sample);

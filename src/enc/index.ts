@@ -6,7 +6,8 @@
  */
 export { type Candidate, candidates, type Fit } from './autokdf.js';
 export { Base64Decoder, Base64Encoder } from './base64.js';
-export { type Chosen, chooseDriver, findCipher, requireEncCipher } from './ciphers.js';
+export { findCipher, requireEncCipher } from './ciphers.js';
+export { FileDigester } from './digest-file.js';
 export { type ExplainOptions, type Explanation, explainFile } from './explain.js';
 export {
   bytesToKey,

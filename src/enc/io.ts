@@ -168,9 +168,16 @@ export class Input {
     try {
       return await readSome(this.fd, buffer, offset, length);
     } catch (error) {
-      throw new HwcryptError('INPUT_FILE', `cannot read ${this.name}: ${systemMessage(error)}`, {
-        cause: error,
-      });
+      throw this.#cannotRead(error);
+    }
+  }
+
+  /** As `read`, at once: for a regular file only. */
+  readNow(buffer: Uint8Array): number {
+    try {
+      return fs.readSync(this.fd, buffer, 0, buffer.length, null);
+    } catch (error) {
+      throw this.#cannotRead(error);
     }
   }
 
@@ -178,9 +185,7 @@ export class Input {
     try {
       return await readFull(this.fd, buffer, offset, length);
     } catch (error) {
-      throw new HwcryptError('INPUT_FILE', `cannot read ${this.name}: ${systemMessage(error)}`, {
-        cause: error,
-      });
+      throw this.#cannotRead(error);
     }
   }
 
@@ -195,11 +200,15 @@ export class Input {
         done += bytes;
       }
     } catch (error) {
-      throw new HwcryptError('INPUT_FILE', `cannot read ${this.name}: ${systemMessage(error)}`, {
-        cause: error,
-      });
+      throw this.#cannotRead(error);
     }
     return buffer.subarray(0, done);
+  }
+
+  #cannotRead(error: unknown): HwcryptError {
+    return new HwcryptError('INPUT_FILE', `cannot read ${this.name}: ${systemMessage(error)}`, {
+      cause: error,
+    });
   }
 
   close(): void {

@@ -7,11 +7,10 @@
 import { randomBytes } from 'node:crypto';
 import type { CipherAlgorithm } from '../algorithms.js';
 import type { CipherSession, Direction } from '../drivers/driver.js';
-import type { DriverChoice } from '../drivers/registry.js';
 import { HwcryptError } from '../errors.js';
+import { Router } from '../routing/router.js';
 import { candidates, type Fit, fits, judge, judgeable, type OpenSession, type Sample } from './autokdf.js';
 import { Base64Decoder, Base64Encoder } from './base64.js';
-import { chooseDriver } from './ciphers.js';
 import {
   DEFAULT_SALT_BYTES,
   encodeHeader,
@@ -31,7 +30,8 @@ export interface EncOptions {
   readonly direction: Direction;
   /** Undefined: nothing is encrypted, only base64 is put on or taken off (`-none`). */
   readonly cipher?: CipherAlgorithm | undefined;
-  readonly driver?: DriverChoice | undefined;
+  /** Pins a driver, `afalg` or `afalg:virtio_crypto_aes_cbc`; else the usual order is gone through. */
+  readonly driver?: string | undefined;
   /** Paths; undefined or `-` for standard input and output. */
   readonly input?: string | undefined;
   readonly output?: string | undefined;
@@ -125,10 +125,12 @@ export async function runEnc(options: EncOptions, hooks: EncHooks): Promise<EncR
       return { bytesRead: head.bytesRead, bytesWritten: 0 };
     }
 
-    const chosen = chooseDriver(cipher, options.driver);
-    if (chosen.fallback) hooks.warn(chosen.fallback);
-    const pin = chosen.kernelDriver === undefined ? {} : { kernelDriver: chosen.kernelDriver };
-    const open: OpenSession = (key, iv) => chosen.driver.cipher(cipher, direction, key, iv, pin);
+    const router = new Router({
+      ...(options.driver === undefined ? {} : { drivers: options.driver }),
+      onFallback: ({ message }) => hooks.warn(message),
+    });
+    const route = router.route(cipher);
+    const open: OpenSession = (key, iv) => route.driver.cipher(cipher, direction, key, iv, route.options);
 
     let { kdf } = options;
     const judging = direction === 'decrypt' && options.padding && judgeable(cipher);

@@ -1,0 +1,67 @@
+/** `hwcrypt list`: what this machine has. */
+import type { Kind } from '../../algorithms.js';
+import { HwcryptError } from '../../errors.js';
+import {
+  algorithmInventory,
+  algorithmsText,
+  driverInventory,
+  driversText,
+  type Inventory,
+  kernelInventory,
+  kernelText,
+} from '../../report/inventory.js';
+import { type CommandSpec, type Given, nearest } from '../options.js';
+import { terminalColumns, writeText } from '../stdio.js';
+
+const KINDS: Readonly<Record<string, readonly Kind[]>> = {
+  algorithms: ['cipher', 'aead', 'hash', 'mac'],
+  ciphers: ['cipher', 'aead'],
+  hashes: ['hash'],
+  macs: ['mac'],
+};
+
+const TOPICS = ['drivers', ...Object.keys(KINDS), 'kernel'];
+
+export const command: CommandSpec = {
+  name: 'list',
+  summary: 'What this machine has: drivers, algorithms, and what the kernel has registered.',
+  usage: '[drivers|algorithms|ciphers|hashes|macs|kernel] [options]',
+  operands: 1,
+  options: [
+    { names: ['--json'], help: 'JSON, as docs/json.md describes it' },
+    { names: ['--all'], help: 'With kernel: internal helpers too' },
+  ],
+  notes: `Without a topic: drivers and algorithms, and the kernel where it has an accelerator.
+A driver that is not there is listed with the cause and the cure.`,
+  run,
+};
+
+async function run(given: Given, [topic]: readonly string[]): Promise<number> {
+  if (topic !== undefined && !TOPICS.includes(topic)) {
+    const [near] = nearest(topic, TOPICS);
+    throw new HwcryptError(
+      'USAGE',
+      `there is no list of "${topic}" (${near ? `did you mean ${near}?` : TOPICS.join(', ')})`,
+    );
+  }
+  const kinds = topic === undefined ? KINDS['algorithms'] : KINDS[topic];
+  const drivers = driverInventory();
+  const algorithms = kinds ? algorithmInventory(kinds) : undefined;
+  const kernel = topic === undefined || topic === 'kernel' ? kernelInventory() : undefined;
+  if (given.has('json')) {
+    const found: Inventory = {
+      ...(topic === undefined || topic === 'drivers' || kinds ? { drivers } : {}),
+      ...(algorithms ? { algorithms } : {}),
+      ...(kernel ? { kernel } : {}),
+    };
+    writeText(`${JSON.stringify(found, null, 2)}\n`);
+    return 0;
+  }
+  const width = terminalColumns();
+  const parts: string[] = [];
+  if (topic === undefined || topic === 'drivers') parts.push(driversText(drivers, width));
+  if (algorithms) parts.push(algorithmsText(algorithms, drivers, width));
+  if (kernel) parts.push(kernelText(kernel, given.has('all'), width));
+  writeText(parts.join('\n'));
+  return 0;
+}

@@ -1,0 +1,112 @@
+/** `hwcrypt rand`: random bytes, as openssl rand prints them. */
+import { allDrivers, parseDriver } from '../../drivers/registry.js';
+import { Base64Encoder } from '../../enc/base64.js';
+import { openOutput } from '../../enc/output.js';
+import { describeReason, HwcryptError } from '../../errors.js';
+import { Progress } from '../../report/progress.js';
+import type { CommandSpec, Given } from '../options.js';
+import { writeError } from '../stdio.js';
+
+/** A multiple of 3 and of 48, so that base64 lines need no carrying over. */
+const PIECE_BYTES = 48 * 4096;
+
+const SUFFIXES: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
+
+export const command: CommandSpec = {
+  name: 'rand',
+  summary: 'Random bytes, as `openssl rand` prints them.',
+  usage: '[options] N[K|M|G|T]',
+  operands: 1,
+  options: [
+    { names: ['-hex'], help: 'In hex', sets: ['form', 'hex'] },
+    { names: ['-base64'], help: 'In base64', sets: ['form', 'base64'] },
+    { names: ['-out'], value: 'FILE', help: 'Write to a file, whole or not at all' },
+    {
+      names: ['--driver'],
+      value: 'NAME[:IMPL]',
+      help: 'Whose generator: libcrypto (default), or afalg for the kernel’s, e.g. afalg:jitterentropy_rng',
+    },
+    { names: ['-rand'], value: 'FILES', help: '', hidden: true },
+    { names: ['-writerand'], value: 'FILE', help: '', hidden: true },
+    { names: ['-provider'], value: 'NAME', help: '', hidden: true },
+    { names: ['-provider-path'], value: 'PATH', help: '', hidden: true },
+    { names: ['-propquery'], value: 'QUERY', help: '', hidden: true },
+    { names: ['-engine'], value: 'ID', help: '', hidden: true },
+  ],
+  notes: 'K is 1024 bytes, M 1024 K, G 1024 M, T 1024 G.',
+  run,
+};
+
+async function run(given: Given, [amount]: readonly string[]): Promise<number> {
+  if (given.has('engine')) {
+    throw new HwcryptError('USAGE', 'there are no engines here: use --driver (see hwcrypt list drivers)');
+  }
+  if (amount === undefined) throw new HwcryptError('USAGE', 'how many bytes? hwcrypt rand N');
+  const count = parseCount(amount);
+  const fill = generator(given.get('driver'));
+  const form = given.get('form');
+  const output = openOutput(given.get('out'), { secret: true });
+  const progress = new Progress('rand');
+  const encoder = form === 'base64' ? new Base64Encoder() : undefined;
+  const piece = Buffer.alloc(Math.min(count, PIECE_BYTES));
+  const text = encoder ? Buffer.alloc(Base64Encoder.outputBytes(piece.length)) : undefined;
+  try {
+    for (let done = 0; done < count; ) {
+      const bytes = piece.subarray(0, Math.min(piece.length, count - done));
+      fill(bytes);
+      if (form === 'hex') await output.write([Buffer.from(bytes.toString('hex'), 'latin1')]);
+      else if (encoder && text) await output.write([text.subarray(0, encoder.update(bytes, text))]);
+      else await output.write([bytes]);
+      done += bytes.length;
+      progress.update(done, count);
+    }
+    if (form === 'hex') await output.write([Buffer.from('\n')]);
+    if (encoder && text) await output.write([text.subarray(0, encoder.final(text))]);
+    await output.commit();
+  } catch (error) {
+    output.abort();
+    throw error;
+  } finally {
+    progress.stop();
+    piece.fill(0);
+    text?.fill(0);
+  }
+  return 0;
+}
+
+function parseCount(text: string): number {
+  const match = /^(\d+)([KMGT]?)$/.exec(text);
+  const count = match ? Number(match[1]) * (SUFFIXES[match[2] as string] as number) : 0;
+  if (!Number.isSafeInteger(count) || count < 1) {
+    throw new HwcryptError('USAGE', `"${text}" is not a number of bytes: 16, 4K, 1M`);
+  }
+  return count;
+}
+
+/** The pinned driver's generator, or the first in the order that has one. */
+function generator(pinned: string | undefined): (output: Uint8Array) => void {
+  if (pinned !== undefined) {
+    const { driver, kernelDriver } = parseDriver(pinned);
+    const probe = driver.probe();
+    if (!probe.available) {
+      throw new HwcryptError('DRIVER_UNAVAILABLE', `${driver.name}: ${describeReason(probe.reason)}`, {
+        reason: probe.reason,
+      });
+    }
+    if (!driver.random) throw new HwcryptError('NO_DRIVER', `${driver.name} has no random generator`);
+    return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
+  }
+  let passedOver: string | undefined;
+  for (const driver of allDrivers()) {
+    const probe = driver.probe();
+    if (!probe.available || !driver.random) {
+      passedOver ??= `${driver.name}: ${probe.available ? 'it has no generator' : describeReason(probe.reason)}`;
+      continue;
+    }
+    if (passedOver !== undefined) {
+      writeError(`hwcrypt: rand: the generator is ${driver.name}'s, since ${passedOver}`);
+    }
+    return (output) => driver.random?.(output);
+  }
+  throw new HwcryptError('NO_DRIVER', 'no driver has a random generator');
+}

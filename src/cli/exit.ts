@@ -1,0 +1,54 @@
+/**
+ * The end of the process, and the one line that says what went wrong.
+ *
+ * Room `cli`.
+ */
+import { HwcryptError } from '../errors.js';
+import { ClosedPipe, writeError } from './stdio.js';
+
+export const EXIT_FAILURE = 1;
+export const EXIT_USAGE = 2;
+
+/** Prints the cause in one line and returns the exit status: 2 for a wrong command line, else 1. */
+export function report(error: unknown, command?: string): number {
+  const debug = process.env['HWCRYPT_DEBUG'];
+  if (error instanceof ClosedPipe && !debug) return EXIT_FAILURE;
+  const where = command === undefined ? 'hwcrypt' : `hwcrypt: ${command}`;
+  const { message } = error instanceof Error ? error : new Error(String(error));
+  writeError(`${where}: ${oneLine(message)}`);
+  if (debug && error instanceof Error) {
+    writeError(error.stack ?? '');
+    if (error.cause instanceof Error) writeError(`caused by: ${error.cause.stack ?? ''}`);
+  }
+  return isUsage(error) ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+function isUsage(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return code === 'USAGE' || code === 'ERR_INVALID_ARG_VALUE' ? true : error instanceof UsageError;
+}
+
+/** For a command that has more to say than one line. */
+export class UsageError extends HwcryptError {
+  constructor(message: string) {
+    super('USAGE', message);
+    this.name = 'UsageError';
+  }
+}
+
+function oneLine(message: string): string {
+  return message.replace(/\s*\n\s*/g, '; ');
+}
+
+/**
+ * Ends the process. Where a read is waiting in the thread pool (for a terminal, or a pipe into which nothing comes), Node
+ * would wait for it too; the C library's `_exit` does not.
+ */
+export async function leave(status: number): Promise<never> {
+  const { isReading } = await import('../enc/io.js');
+  if (isReading()) {
+    const { processLibrary } = await import('../linux/ffi.js');
+    processLibrary().library?.func('void _exit(int status)')(status);
+  }
+  process.exit(status);
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env node
+/**
+ * The command `hwcrypt`.
+ *
+ * Room `cli`: parses arguments, calls the rooms below, prints. May import every room but `rig`; nothing imports it. A
+ * command is loaded when it is asked for, so that none pays for another's start-up.
+ */
+import { readFileSync } from 'node:fs';
+import { EXIT_USAGE, leave, report } from './exit.js';
+import type { CommandSpec } from './options.js';
+import { writeError, writeText } from './stdio.js';
+
+interface Entry {
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: CommandSpec }>;
+}
+
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  list: {
+    summary: 'what this machine has: drivers, algorithms, the kernel’s implementations',
+    load: () => import('./commands/list.js'),
+  },
+  enc: {
+    summary: 'encrypt and decrypt files, as `openssl enc` does',
+    load: () => import('./commands/enc.js'),
+  },
+  dgst: {
+    summary: 'digests and MACs of files, as `openssl dgst` and `sha256sum` do',
+    load: () => import('./commands/dgst.js'),
+  },
+  rand: {
+    summary: 'random bytes, as `openssl rand` does',
+    load: () => import('./commands/rand.js'),
+  },
+  demo: {
+    summary: 'encrypt the Node binary with every driver and prove the results equal',
+    load: () => import('./commands/demo.js'),
+  },
+};
+
+function usage(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return `Usage: hwcrypt COMMAND [options]
+
+Commands:
+${lines.join('\n')}
+
+hwcrypt COMMAND --help tells more. HWCRYPT_DEBUG=1 shows where an error came from.
+`;
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [first, ...rest] = argv;
+  let name = first;
+  let args: readonly string[] = rest;
+  if (name === undefined) {
+    writeError(usage().trimEnd());
+    return EXIT_USAGE;
+  }
+  if (['--version', '-version', '-V', 'version'].includes(name)) {
+    writeText(`hwcrypt ${version()}\n`);
+    return 0;
+  }
+  if (['--help', '-help', '-h', 'help'].includes(name)) {
+    if (rest[0] === undefined) {
+      writeText(usage());
+      return 0;
+    }
+    name = rest[0];
+    args = ['--help'];
+  }
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!entry) {
+    const { nearest } = await import('./options.js');
+    const [near] = nearest(name, Object.keys(COMMANDS));
+    writeError(
+      `hwcrypt: unknown command "${name}" (${near ? `did you mean ${near}?` : 'see hwcrypt --help'})`,
+    );
+    return EXIT_USAGE;
+  }
+  try {
+    const [{ command }, { runCommand }] = await Promise.all([entry.load(), import('./run-command.js')]);
+    return await runCommand(command, args);
+  } catch (error) {
+    return report(error, name);
+  }
+}
+
+let status: number;
+try {
+  status = await main(process.argv.slice(2));
+} catch (error) {
+  status = report(error);
+}
+await leave(status);

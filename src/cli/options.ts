@@ -1,0 +1,201 @@
+/**
+ * The options of a command, described once: from this the command line is normalised and the help is printed.
+ *
+ * Room `cli`. OpenSSL writes long options with one dash (`-aes-128-cbc -in FILE`), everybody else with two, and people mix
+ * them. So each argument is looked up here first, in either form, and handed to commander as `--name=value`; a value
+ * that begins with a dash, or is empty, then cannot be taken for an option.
+ */
+import { HwcryptError } from '../errors.js';
+
+export interface OptionSpec {
+  /** As the help shows them, `-in` or `--json`; either is accepted with one dash or two. The first is the option's key. */
+  readonly names: readonly string[];
+  /** What the value is called in the help: `FILE`. Undefined for an option that takes none. */
+  readonly value?: string;
+  readonly help: string;
+  /** Stands for `--name=value` of another option: `-d` for `--direction=decrypt`. The last one given counts. */
+  readonly sets?: readonly [name: string, value: string];
+  /** May be given more than once; the values are collected. */
+  readonly repeat?: boolean;
+  /** Accepted for the sake of existing scripts, of no effect or not worth a line of help. */
+  readonly hidden?: boolean;
+  /** Heading in the help. */
+  readonly section?: string;
+}
+
+export interface CommandSpec {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What comes after the name: `[options] [FILE…]`. */
+  readonly usage: string;
+  readonly options: readonly OptionSpec[];
+  /** How many operands it takes, at most. */
+  readonly operands?: number;
+  /** Printed below the options. */
+  readonly notes?: string;
+  /** What an unknown option may be meant as, `-aes-128-cbc` for a cipher: `--name=value` of an option. */
+  resolve?(text: string): readonly [name: string, value: string] | undefined;
+  /** What is near an unknown option, besides the option names. */
+  suggest?(text: string): readonly string[];
+  /** Does the work; returns the exit status, or undefined for 0. */
+  run(given: Given, operands: readonly string[]): Promise<number | undefined>;
+}
+
+/** Options as they were given. */
+export class Given {
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+
+  constructor(values: ReadonlyMap<string, readonly string[]>) {
+    this.#values = values;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  /** The last value given. */
+  get(name: string): string | undefined {
+    return this.#values.get(name)?.at(-1);
+  }
+
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  /** A whole number of at least `least`. */
+  number(name: string, least: number, most = Number.MAX_SAFE_INTEGER): number | undefined {
+    const text = this.get(name);
+    if (text === undefined) return undefined;
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= least && value <= most)) {
+      const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
+      throw new HwcryptError('USAGE', `-${name} takes a whole number, ${range}, not "${text}"`);
+    }
+    return value;
+  }
+}
+
+export const COMMON_OPTIONS: readonly OptionSpec[] = [
+  { names: ['--help', '-h'], help: 'Print this help', section: 'General' },
+];
+
+export interface Normalised {
+  /** `--name` and `--name=value`, for commander. */
+  readonly options: string[];
+  readonly operands: string[];
+  readonly help: boolean;
+}
+
+/** @throws HwcryptError USAGE */
+export function normalise(spec: CommandSpec, argv: readonly string[]): Normalised {
+  const byName = new Map<string, OptionSpec>();
+  for (const option of [...COMMON_OPTIONS, ...spec.options]) {
+    for (const name of option.names) byName.set(bare(name), option);
+  }
+  const options: string[] = [];
+  const operands: string[] = [];
+  let help = false;
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i] as string;
+    if (argument === '--') {
+      operands.push(...argv.slice(i + 1));
+      break;
+    }
+    if (!argument.startsWith('-') || argument === '-') {
+      operands.push(argument);
+      continue;
+    }
+    const body = argument.replace(/^--?/, '');
+    const equals = body.indexOf('=');
+    const name = equals < 0 ? body : body.slice(0, equals);
+    let attached = equals < 0 ? undefined : body.slice(equals + 1);
+    const option = byName.get(name);
+    if (!option) {
+      const resolved = attached === undefined ? spec.resolve?.(name) : undefined;
+      if (!resolved) throw unknownOption(spec, argument, name, byName);
+      options.push(`--${resolved[0]}=${resolved[1]}`);
+      continue;
+    }
+    if (key(option) === 'help') {
+      help = true;
+      continue;
+    }
+    if (option.value === undefined) {
+      if (attached !== undefined)
+        throw new HwcryptError('USAGE', `option ${written(option, name)} takes no value`);
+      if (option.sets) options.push(`--${option.sets[0]}=${option.sets[1]}`);
+      else options.push(`--${key(option)}`);
+      continue;
+    }
+    if (attached === undefined) {
+      // The next word is the value whatever it looks like, as in OpenSSL: a passphrase may begin with a dash.
+      i++;
+      attached = argv[i];
+      if (attached === undefined) {
+        const shown = written(option, name);
+        throw new HwcryptError('USAGE', `option ${shown} needs a value: ${shown} ${option.value}`);
+      }
+    }
+    options.push(`--${key(option)}=${attached}`);
+  }
+  return { options, operands, help };
+}
+
+const bare = (name: string): string => name.replace(/^--?/, '');
+
+/** What an option's value is stored under. */
+export function key(option: OptionSpec): string {
+  return bare(option.names[0] as string);
+}
+
+/** An option's name as the help shows it. */
+function written(option: OptionSpec, name: string): string {
+  return option.names.find((own) => bare(own) === name) as string;
+}
+
+function unknownOption(
+  spec: CommandSpec,
+  argument: string,
+  name: string,
+  known: ReadonlyMap<string, OptionSpec>,
+): HwcryptError {
+  const visible = [...known.keys()].filter((own) => own.length > 1 && !known.get(own)?.hidden);
+  const near = [
+    ...nearest(name, visible).map((own) => written(known.get(own) as OptionSpec, own)),
+    ...(spec.suggest?.(name) ?? []).map((own) => `-${own}`),
+  ];
+  const hint =
+    near.length > 0 ? `did you mean ${near.slice(0, 3).join(' or ')}?` : `see hwcrypt ${spec.name} --help`;
+  // What comes after a `=` may be a secret.
+  return new HwcryptError('USAGE', `unknown option ${argument.replace(/=.*/s, '')} (${hint})`);
+}
+
+/** Names that are a slip of the finger away. */
+export function nearest(name: string, known: readonly string[]): string[] {
+  const wanted = name.toLowerCase();
+  return known
+    .map((candidate) => ({ candidate, distance: edits(wanted, candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= (Math.min(candidate.length, wanted.length) > 4 ? 2 : 1))
+    .sort((a, b) => a.distance - b.distance)
+    .map(({ candidate }) => candidate)
+    .slice(0, 2);
+}
+
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next.push(
+        Math.min(
+          (row[j] as number) + 1,
+          (next[j - 1] as number) + 1,
+          (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        ),
+      );
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

@@ -1,0 +1,273 @@
+/**
+ * What this machine has: drivers, which algorithms each can do, and what the kernel has registered. As data and as text.
+ *
+ * Room `report`.
+ */
+import { type Algorithm, algorithms, byKernelName, type Kind, type Status } from '../algorithms.js';
+import type { DriverName } from '../drivers/driver.js';
+import { judgeHardware } from '../drivers/hardware.js';
+import { allDrivers } from '../drivers/registry.js';
+import { describeReason, type Reason } from '../errors.js';
+import { listAlgorithms } from '../linux/netlink.js';
+import { readKernelVersion, readModuleIndex } from '../linux/proc.js';
+import { table, wrap } from './table.js';
+
+export interface DriverEntry {
+  readonly name: DriverName;
+  readonly available: boolean;
+  readonly version?: string;
+  readonly notes?: readonly string[];
+  readonly reason?: Reason;
+}
+
+/** What one driver says of one algorithm. */
+export interface SupportEntry {
+  readonly supported: boolean;
+  /** Who would do the work. */
+  readonly implementation?: string;
+  readonly hardware?: 'yes' | 'no' | 'unknown';
+  readonly evidence?: readonly string[];
+  readonly reason?: Reason;
+}
+
+export interface AlgorithmEntry {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly status: Status;
+  readonly statusNote?: string;
+  readonly drivers: Readonly<Partial<Record<DriverName, SupportEntry>>>;
+}
+
+export interface KernelEntry {
+  /** `cra_name`: `cbc(aes)`. */
+  readonly algorithm: string;
+  /** `cra_driver_name`: `cbc-aes-aesni`. */
+  readonly kernelDriver: string;
+  readonly module: string;
+  readonly type: string;
+  readonly priority: number;
+  /** Is this what the algorithm's name gets: the first by priority? */
+  readonly chosen: boolean;
+  readonly internal: boolean;
+  readonly selftest?: string;
+  readonly hardware: 'yes' | 'no' | 'unknown';
+  readonly engine?: string;
+  readonly evidence: readonly string[];
+  /** hwcrypt's names of it. */
+  readonly names: readonly string[];
+}
+
+export interface KernelInventory {
+  readonly release?: string;
+  readonly source: 'netlink' | 'proc' | 'none';
+  readonly reason?: Reason;
+  readonly implementations: readonly KernelEntry[];
+}
+
+export function driverInventory(): DriverEntry[] {
+  return allDrivers().map((driver): DriverEntry => {
+    const probe = driver.probe();
+    return probe.available
+      ? { name: driver.name, available: true, version: probe.version, notes: probe.notes }
+      : { name: driver.name, available: false, reason: probe.reason };
+  });
+}
+
+export function algorithmInventory(kinds?: readonly Kind[]): AlgorithmEntry[] {
+  const drivers = allDrivers().filter((driver) => driver.probe().available);
+  return algorithms()
+    .filter(({ kind }) => kinds === undefined || kinds.includes(kind))
+    .map((algorithm) => ({
+      name: algorithm.name,
+      kind: algorithm.kind,
+      status: algorithm.status,
+      ...(algorithm.statusNote === undefined ? {} : { statusNote: algorithm.statusNote }),
+      drivers: Object.fromEntries(drivers.map((driver) => [driver.name, supportOf(driver, algorithm)])),
+    }));
+}
+
+function supportOf(driver: ReturnType<typeof allDrivers>[number], algorithm: Algorithm): SupportEntry {
+  const support = driver.supports(algorithm);
+  if (!support.supported) return { supported: false, reason: support.reason };
+  const who = driver.implementation(algorithm);
+  if (!who) return { supported: true };
+  return {
+    supported: true,
+    implementation: who.kernelDriver,
+    hardware: who.hardware,
+    evidence: who.evidence,
+  };
+}
+
+export function kernelInventory(): KernelInventory {
+  const list = listAlgorithms();
+  const release = readKernelVersion()?.release;
+  const index = release === undefined ? undefined : readModuleIndex(release);
+  const best = new Map<string, number>();
+  for (const entry of list.algorithms) {
+    if (entry.internal) continue;
+    best.set(entry.name, Math.max(best.get(entry.name) ?? Number.NEGATIVE_INFINITY, entry.priority));
+  }
+  const implementations = list.algorithms.map((entry): KernelEntry => {
+    const verdict = judgeHardware({ ...entry, modulePath: index?.files.get(entry.module) });
+    return {
+      algorithm: entry.name,
+      kernelDriver: entry.driver,
+      module: entry.module,
+      type: entry.type,
+      priority: entry.priority,
+      chosen: !entry.internal && best.get(entry.name) === entry.priority,
+      internal: entry.internal,
+      ...(entry.selftest === undefined ? {} : { selftest: entry.selftest }),
+      hardware: verdict.hardware,
+      ...(verdict.engine === undefined ? {} : { engine: verdict.engine }),
+      evidence: verdict.evidence,
+      names: byKernelName(entry.name).map(({ name }) => name),
+    };
+  });
+  implementations.sort(
+    (a, b) =>
+      a.algorithm.localeCompare(b.algorithm) ||
+      b.priority - a.priority ||
+      a.kernelDriver.localeCompare(b.kernelDriver),
+  );
+  return {
+    ...(release === undefined ? {} : { release }),
+    source: list.source,
+    ...(list.reason === undefined ? {} : { reason: list.reason }),
+    implementations,
+  };
+}
+
+export interface Inventory {
+  readonly drivers?: readonly DriverEntry[];
+  readonly algorithms?: readonly AlgorithmEntry[];
+  readonly kernel?: KernelInventory;
+}
+
+const WIDTH = 80;
+
+/** @param width of the terminal, where it is one: then the last column is wrapped into it. */
+export function driversText(drivers: readonly DriverEntry[], width?: number): string {
+  const rows = drivers.map(({ name, available, version, reason }) => [
+    name,
+    available ? 'yes' : 'no',
+    available ? (version ?? '') : reason ? describeReason(reason) : '',
+  ]);
+  let text = table(
+    [{ title: 'driver' }, { title: 'there' }, { title: 'what it is, or why it is not there' }],
+    rows,
+    width,
+  );
+  for (const { name, notes = [] } of drivers) {
+    for (const note of notes) text += lines(`${name}: ${note}`, width);
+  }
+  return text;
+}
+
+function lines(text: string, width: number | undefined): string {
+  return width === undefined ? `${text}\n` : `${wrap(text, width).join('\n  ')}\n`;
+}
+
+const KIND_TITLES: Readonly<Record<Kind, string>> = {
+  cipher: 'cipher',
+  aead: 'authenticated cipher',
+  hash: 'hash',
+  mac: 'MAC',
+};
+
+/** The matrix; a mark in the last column refers to a note below. */
+export function algorithmsText(
+  entries: readonly AlgorithmEntry[],
+  drivers: readonly DriverEntry[],
+  width?: number,
+): string {
+  const present = drivers.filter(({ available }) => available).map(({ name }) => name);
+  const notes: string[] = [];
+  const mark = ({ status, statusNote }: AlgorithmEntry): string => {
+    if (status === 'current') return '';
+    if (statusNote === undefined) return status;
+    let at = notes.indexOf(statusNote);
+    if (at < 0) at = notes.push(statusNote) - 1;
+    return `${status} [${at + 1}]`;
+  };
+  const sections: string[] = [];
+  for (const kind of ['cipher', 'aead', 'hash', 'mac'] as const) {
+    const rows = entries
+      .filter((entry) => entry.kind === kind)
+      .map((entry) => [entry.name, ...present.map((name) => cell(entry.drivers[name])), mark(entry)]);
+    if (rows.length === 0) continue;
+    sections.push(
+      table(
+        [{ title: KIND_TITLES[kind] }, ...present.map((name) => ({ title: name })), { title: 'status' }],
+        rows,
+      ),
+    );
+  }
+  let legend = 'yes: on the CPU; hw: by an accelerator; hw?: nobody knows by what; -: not at all\n';
+  for (const [i, note] of notes.entries()) legend += lines(`[${i + 1}] ${note}`, width);
+  return [...sections, legend].join('\n');
+}
+
+function cell(entry: SupportEntry | undefined): string {
+  if (!entry?.supported) return '-';
+  return entry.hardware === 'yes' ? 'hw' : entry.hardware === 'unknown' ? 'hw?' : 'yes';
+}
+
+/** Compression and public keys: in the kernel's list, and nothing that hwcrypt does. */
+const OTHER_TYPES = /comp|akcipher|kpp|sig/;
+
+export function kernelText(kernel: KernelInventory, all: boolean, width?: number): string {
+  const heading = `Linux ${kernel.release ?? 'of unknown release'}: implementations by priority, * is what the name gets\n`;
+  if (kernel.source === 'none') {
+    return `${heading}${lines(`neither netlink nor /proc/crypto tells${kernel.reason ? `: ${describeReason(kernel.reason)}` : ''}`, width)}`;
+  }
+  const shown = kernel.implementations.filter(
+    ({ internal, type }) => all || (!internal && !OTHER_TYPES.test(type)),
+  );
+  const rows = shown.map((entry) => [
+    entry.algorithm,
+    `${entry.chosen ? '*' : ' '}${entry.kernelDriver}`,
+    String(entry.priority),
+    entry.module,
+    `${entry.internal ? 'internal; ' : ''}${entry.selftest !== undefined && entry.selftest !== 'passed' ? `self-test ${entry.selftest}; ` : ''}${entry.hardware}: ${entry.evidence.join('; ')}`,
+  ]);
+  const hidden = kernel.implementations.length - shown.length;
+  return (
+    heading +
+    grouped(
+      [
+        { title: 'algorithm' },
+        { title: ' kernel driver' },
+        { title: 'priority', align: 'right' },
+        { title: 'module' },
+        { title: 'hardware' },
+      ],
+      rows,
+      width,
+    ) +
+    (hidden > 0 ? `${hidden} more are internal helpers, compression or public keys (--all)\n` : '')
+  );
+}
+
+/**
+ * Five columns with kernel names do not fit into a narrow terminal. There, each implementation takes two lines: the facts,
+ * and below them the verdict.
+ */
+function grouped(
+  titles: Parameters<typeof table>[0],
+  rows: readonly (readonly string[])[],
+  width: number | undefined,
+): string {
+  if (width === undefined) return table(titles, rows);
+  const facts = table(
+    titles.slice(0, 4),
+    rows.map((row) => row.slice(0, 4)),
+  ).split('\n');
+  let text = `${facts[0]}\n`;
+  for (const [i, row] of rows.entries()) {
+    text += `${facts[i + 1]}\n`;
+    for (const line of wrap(row[4] ?? '', Math.max(WIDTH / 2, width - 4))) text += `    ${line}\n`;
+  }
+  return text;
+}

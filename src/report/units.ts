@@ -1,0 +1,19 @@
+/** Numbers for people. MB is 10^6 bytes, MiB 2^20, and both say which they are. */
+
+/** `95.4 MB`, `512 B`. */
+export function megabytes(bytes: number): string {
+  if (bytes < 10_000) return `${bytes} B`;
+  const [value, unit] = bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];
+  return `${value.toFixed(value < 10 ? 2 : 1)} ${unit}`;
+}
+
+/** Bytes in elapsed nanoseconds: `812 MB/s`. */
+export function rate(bytes: number, elapsedNs: number): string {
+  const value = elapsedNs > 0 ? (bytes * 1000) / elapsedNs : 0;
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} MB/s`;
+}
+
+/** `1.23 s`, `45.6 ms`. */
+export function seconds(elapsedNs: number): string {
+  return elapsedNs >= 1e9 ? `${(elapsedNs / 1e9).toFixed(2)} s` : `${(elapsedNs / 1e6).toFixed(1)} ms`;
+}
