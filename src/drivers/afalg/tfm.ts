@@ -13,7 +13,6 @@ import {
   ERRNO,
   hostAbi,
   libc,
-  putWord,
   SOL_ALG,
   sockaddrAlg,
 } from '../../linux/index.js';
@@ -206,7 +205,6 @@ export function readLimits(op: number, several: boolean): Limits {
   const view = new DataView(cell.buffer);
   const base = address(cell);
   const read = (option: number): number => {
-    putWord(view, 8, 4, abi);
     view.setUint32(8, 4, abi.littleEndian);
     const result = libc.getsockopt(op, libc.SOL_SOCKET, option, base, base + 8);
     return result < 0 ? PIECE_BYTES : view.getInt32(0, abi.littleEndian);
@@ -226,28 +224,27 @@ export function limitsOf(sendBuffer: number, receiveBuffer: number, several: boo
 /** How long a request may keep us waiting for the kernel's readiness. */
 export const TIMEOUT_MS = 10_000;
 
-/** Makes a call again after waiting for readiness, as long as the kernel says EAGAIN, and not longer than the time-out. */
-export function patiently(fd: number, events: number, call: () => number): number {
-  for (;;) {
-    const result = call();
-    if (result !== -ERRNO.EAGAIN) return result;
+/**
+ * `result` of a first call, or, as long as that is EAGAIN, of the calls made again once the socket is ready; EAGAIN after
+ * the time-out.
+ */
+export function patiently(first: number, fd: number, events: number, again: () => number): number {
+  let result = first;
+  while (result === -ERRNO.EAGAIN) {
     const ready = libc.pollOne(fd, events, TIMEOUT_MS);
     if (ready < 0) return ready;
     if (ready === 0) return -ERRNO.EAGAIN;
+    result = again();
   }
+  return result;
 }
 
-/** The same for a call in the thread pool. The wait itself is a poll on this thread, which in practice never happens. */
-export async function patientlyAsync(
-  fd: number,
-  events: number,
-  call: () => Promise<number>,
-): Promise<number> {
+/** The same for a call in the thread pool; it waits without holding up the event loop. */
+export async function patientlyAsync(call: () => Promise<number>): Promise<number> {
+  const until = performance.now() + TIMEOUT_MS;
   for (;;) {
     const result = await call();
-    if (result !== -ERRNO.EAGAIN) return result;
-    const ready = libc.pollOne(fd, events, TIMEOUT_MS);
-    if (ready < 0) return ready;
-    if (ready === 0) return -ERRNO.EAGAIN;
+    if (result !== -ERRNO.EAGAIN || performance.now() > until) return result;
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
