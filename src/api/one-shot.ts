@@ -237,7 +237,8 @@ export function aeadOnce(
   const length = lengthOf(data);
   if (direction === 'encrypt') {
     const output = resultBuffer(length + tagBytes, request.output);
-    session.seal(iv, aad, data, output, part(output, length, tagBytes));
+    if (session.sealAppended) session.sealAppended(iv, aad, data, output);
+    else session.seal(iv, aad, data, output, part(output, length, tagBytes));
     return output;
   }
   const textLength = length - tagBytes;

@@ -105,6 +105,11 @@ export interface AeadSession extends Session {
     output: Uint8Array,
     tag: Uint8Array,
   ): Promise<void>;
+  /**
+   * `seal` with the tag written right behind the text, into `output[0 … text.length + tagBytes)`. Only where a driver
+   * can do it in less time than `seal` and a second view take, which for a short message is a tenth of all.
+   */
+  sealAppended?(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, output: Uint8Array): void;
   /** As `seal`; throws `AuthenticationError` on a wrong tag and then leaves zeros in `output`. The session stays usable. */
   open(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, tag: Uint8Array, output: Uint8Array): void;
   openAsync(

@@ -36,7 +36,7 @@ export function checkIv(algorithm: CipherAlgorithm | AeadAlgorithm, iv: Uint8Arr
 
 /** @throws TypeError ERR_CRYPTO_INVALID_AUTH_TAG */
 export function checkTagBytes(algorithm: AeadAlgorithm, tagBytes: number): number {
-  if (!algorithm.tagBytes.includes(tagBytes)) {
+  if (tagBytes !== algorithm.defaultTagBytes && !algorithm.tagBytes.includes(tagBytes)) {
     throw nodeTypeError(
       'ERR_CRYPTO_INVALID_AUTH_TAG',
       `Invalid authentication tag length: ${String(tagBytes)}`,

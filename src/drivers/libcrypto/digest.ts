@@ -1,8 +1,5 @@
 /** Hash sessions over an EVP_MD_CTX, MAC sessions over an EVP_MAC_CTX. */
-import { endianness } from 'node:os';
-
 import type { HashAlgorithm, MacAlgorithm } from '../../algorithms.js';
-import { address } from '../../linux/ffi.js';
 import { bytes, lengthOf, outputBytes, part } from '../buffers.js';
 import type { DigestSession } from '../driver.js';
 import { checkKey } from '../parameters.js';
@@ -172,33 +169,6 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
   }
 }
 
-/** 32-bit platforms that koffi has binaries for; everything else has 8-byte pointers. */
-const POINTER_BYTES = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8;
-/** OSSL_PARAM_UTF8_STRING (openssl/core.h). */
-const UTF8_STRING = 4;
-
-/**
- * An OSSL_PARAM array with the one text parameter that HMAC (`digest`) and CMAC (`cipher`) need, and its end mark:
- * `struct { const char *key; unsigned int data_type; void *data; size_t data_size, return_size; }`, twice.
- * `keep` must stay alive until the call that takes the array is over.
- */
-function macParameters(key: 'digest' | 'cipher', value: string): { block: Buffer; keep: Buffer[] } {
-  const name = Buffer.from(`${key}\0`);
-  const text = Buffer.from(`${value}\0`);
-  const block = Buffer.alloc(10 * POINTER_BYTES);
-  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
-  const little = endianness() === 'LE';
-  const word = (index: number, number: number): void => {
-    if (POINTER_BYTES === 8) view.setBigUint64(index * 8, BigInt(number), little);
-    else view.setUint32(index * 4, number, little);
-  };
-  word(0, address(name));
-  view.setUint32(POINTER_BYTES, UTF8_STRING, little);
-  word(2, address(text));
-  word(3, text.length - 1);
-  return { block, keep: [name, text] };
-}
-
 export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
   #ctx: number;
 
@@ -217,14 +187,12 @@ export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
     this.own(() => evp.macCtxFree(ctx));
     if (key !== undefined) {
       checkKey(algorithm, key);
-      const { block, keep } = macParameters(algorithm.construction === 'hmac' ? 'digest' : 'cipher', over);
-      if (this.#init(key, address(block)) !== 1) {
+      const params = evp.textParams(algorithm.construction === 'hmac' ? 'digest' : 'cipher', over);
+      if (this.#init(key, params) !== 1) {
         const error = this.broken();
         this.close();
         throw error;
       }
-      // The parameters are copied by OpenSSL; they only had to live until here.
-      void keep;
     }
   }
 
