@@ -187,7 +187,7 @@ export function judgeHardware(subject: HardwareSubject): HardwareVerdict {
   if (named.every((it) => it.named?.where === 'cpu')) {
     return {
       hardware: 'no',
-      evidence: [...named.map((it) => `${it.part} is ${(it.named as Named).what}`), ...notes],
+      evidence: [...new Set(named.map((it) => `${it.part} is ${(it.named as Named).what}`)), ...notes],
     };
   }
 

@@ -512,23 +512,22 @@ function missingPart(algorithm: string, facts: Facts, reason: Make): Reason | un
       blacklistCure(piece),
     );
   }
-  for (const { piece, part } of states) {
-    if (part.state !== 'absent' && part.state !== 'unloaded') continue;
-    const template = isTemplate(piece, algorithm) || NEEDS[outer ?? '']?.includes(piece) === true;
-    if (part.state === 'unloaded') {
-      return reason(
-        template ? 'TEMPLATE_MISSING' : 'ALGORITHM_NOT_BUILT',
-        `${algorithm} needs the module ${part.modules.join(' or ')}, which is there but was not loaded`,
-        `modprobe ${part.modules[0]} (a container cannot load it: do so on the host)`,
-      );
+  // What was never built cannot be cured by loading the rest.
+  for (const wanted of ['absent', 'unloaded'] as const) {
+    for (const { piece, part } of states) {
+      if (part.state !== wanted) continue;
+      const template = isTemplate(piece, algorithm) || NEEDS[outer ?? '']?.includes(piece) === true;
+      const code = template ? 'TEMPLATE_MISSING' : 'ALGORITHM_NOT_BUILT';
+      if (part.state === 'unloaded') {
+        return reason(
+          code,
+          `${algorithm} needs the module ${part.modules.join(' or ')}, which is there but was not loaded`,
+          `modprobe ${part.modules[0]} (a container cannot load it: do so on the host)`,
+        );
+      }
+      const needed = template ? `, which ${algorithm} needs` : '';
+      return reason(code, `this kernel was built without ${piece}${needed}`, notBuiltCure(piece));
     }
-    return template
-      ? reason(
-          'TEMPLATE_MISSING',
-          `this kernel was built without ${piece}, which ${algorithm} needs`,
-          notBuiltCure(piece),
-        )
-      : reason('ALGORITHM_NOT_BUILT', `this kernel was built without ${piece}`, notBuiltCure(piece));
   }
   return undefined;
 }
@@ -538,7 +537,7 @@ function isTemplate(piece: string, algorithm: string): boolean {
 }
 
 function notBuiltCure(piece: string): string {
-  const config = components(piece)[0]?.toUpperCase().replaceAll('-', '_').replace(/^RMD/, 'RMD');
+  const config = components(piece)[0]?.toUpperCase().replaceAll('-', '_');
   return `${ELSEWHERE}; \`modprobe crypto-${piece}\` would load it where it is a module (CONFIG_CRYPTO_${config} or similar)`;
 }
 

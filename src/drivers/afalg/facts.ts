@@ -40,20 +40,29 @@ export interface Facts {
   readonly offCpuMasked: boolean | undefined;
 }
 
-/** The facts of this machine; each is read at its first use. `tryOffCpu` is the caller's since it opens sockets. */
+/**
+ * The facts of this machine; each is read at its first use. `tryOffCpu` is the caller's since it opens sockets.
+ * `stable` keeps what is large and seldom changes (the index of modules, the rules of modprobe.d) from one to the next.
+ */
 export class LiveFacts implements Facts {
   readonly #root: string;
   readonly #tryOffCpu: (list: AlgorithmList) => boolean | undefined;
   readonly #kept = new Map<string, unknown>();
+  readonly #stable: Map<string, unknown>;
 
-  constructor(tryOffCpu: (list: AlgorithmList) => boolean | undefined = () => undefined, root = '/') {
+  constructor(
+    tryOffCpu: (list: AlgorithmList) => boolean | undefined = () => undefined,
+    stable: Map<string, unknown> = new Map(),
+    root = '/',
+  ) {
     this.#tryOffCpu = tryOffCpu;
+    this.#stable = stable;
     this.#root = root;
   }
 
-  #once<T>(name: string, read: () => T): T {
-    if (!this.#kept.has(name)) this.#kept.set(name, read());
-    return this.#kept.get(name) as T;
+  #once<T>(name: string, read: () => T, kept = this.#kept): T {
+    if (!kept.has(name)) kept.set(name, read());
+    return kept.get(name) as T;
   }
 
   get kernel(): KernelVersion | undefined {
@@ -83,11 +92,12 @@ export class LiveFacts implements Facts {
   }
 
   get rules(): readonly ModuleRule[] {
-    return this.#once('rules', () => readModuleRules(this.#root));
+    return this.#once('rules', () => readModuleRules(this.#root), this.#stable);
   }
 
   get index(): ModuleIndex {
-    return this.#once('index', () => readModuleIndex(this.kernel?.release ?? '', this.#root));
+    const release = this.kernel?.release ?? '';
+    return this.#once('index', () => readModuleIndex(release, this.#root), this.#stable);
   }
 
   get registered(): boolean | undefined {

@@ -106,6 +106,11 @@ function trialKey(bytes: number): Uint8Array {
   return Uint8Array.from({ length: bytes }, (_, i) => (i * 37 + 11 + (i >> 3)) & 0xff);
 }
 
+/** Running out of files or memory says nothing about the algorithm. */
+function passing(reason: Reason): boolean {
+  return reason.code === 'TOO_MANY_FILES' || reason.code === 'OUT_OF_MEMORY';
+}
+
 function keyOf(target: Target, keyBytes = 0, tagBytes = 0): string {
   return `${target.type} ${target.algorithm} ${target.pinned ?? ''} ${keyBytes} ${tagBytes}`;
 }
@@ -153,7 +158,10 @@ export class AfalgDriver implements Driver {
   /** Transformations without a key that are in use, to share. */
   readonly #unkeyed = new Map<string, Tfm>();
 
-  readonly #facts = (): LiveFacts => new LiveFacts(tryOffCpu);
+  readonly #stable = new Map<string, unknown>();
+  readonly #facts = (): LiveFacts => new LiveFacts(tryOffCpu, this.#stable);
+  /** Targets that could not be bound. Each failure costs two runs of modprobe, and three key sizes share a name. */
+  readonly #unbindable = new Map<string, Reason>();
 
   probe(): Probe {
     this.#probe ??= this.#look();
@@ -164,6 +172,8 @@ export class AfalgDriver implements Driver {
     this.#probe = undefined;
     this.#limits = undefined;
     this.#supports.clear();
+    this.#unbindable.clear();
+    this.#stable.clear();
     this.#forget();
     this.#unkeyed.clear();
     return this.probe();
@@ -246,8 +256,7 @@ export class AfalgDriver implements Driver {
     if (!known) {
       const reason = this.#try(target.value, keyBytes, tagBytes);
       known = reason ? { supported: false, reason } : { supported: true };
-      // Running out of files or memory says nothing about the algorithm.
-      if (reason?.code === 'TOO_MANY_FILES' || reason?.code === 'OUT_OF_MEMORY') return known;
+      if (reason && passing(reason)) return known;
       this.#supports.set(key, known);
     }
     return known;
@@ -255,8 +264,14 @@ export class AfalgDriver implements Driver {
 
   /** Binds, and sets a key and a tag length, since engines that skip 192-bit keys are not rare. */
   #try(target: Target, keyBytes: number, tagBytes: number): Reason | undefined {
+    const name = keyOf(target);
+    const failed = this.#unbindable.get(name);
+    if (failed) return failed;
     const opened = this.#open(target);
-    if (opened.reason) return opened.reason;
+    if (opened.reason) {
+      if (!passing(opened.reason)) this.#unbindable.set(name, opened.reason);
+      return opened.reason;
+    }
     const tfm = opened.value;
     try {
       return (
@@ -514,7 +529,7 @@ export function identify(
           later.driver === entry.driver &&
           later.name === entry.name &&
           later.type === entry.type &&
-          later.refcnt === entry.refcnt - 1,
+          later.refcnt < entry.refcnt,
       );
     const held = ours.filter(released);
     if (held.length === 1) {
