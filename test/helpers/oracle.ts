@@ -3,8 +3,11 @@
  * DES, Blowfish, CAST5, RC4, SEED, MD4 and Whirlpool, and from node:crypto's ECB the modes that it lacks (CTR, XTS and
  * CMAC over any block cipher, written out here from the standards).
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
+import { mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { type Algorithm, findAlgorithm } from '#src/algorithms.js';
 
@@ -94,16 +97,80 @@ function probeJob(name: string): Job {
   return { algorithm: name, op: 'encrypt', key, iv, input };
 }
 
-/** Runs the jobs in a process whose OpenSSL has its legacy provider loaded. One start for all of them. */
+/**
+ * A process of Node's with the legacy provider loaded, spoken to through two named pipes: a test can wait for an answer
+ * without giving up its place in a synchronous function, and thousands of questions cost one start.
+ */
+interface Peer {
+  readonly to: number;
+  readonly from: number;
+}
+
+let peer: Peer | undefined;
+
 function withLegacyProvider(jobs: readonly Job[]): Answer[] {
   if (process.execArgv.includes(LEGACY)) return jobs.map(answer);
-  const run = spawnSync(process.execPath, [LEGACY, import.meta.filename, 'serve'], {
-    input: serialize(jobs),
-    maxBuffer: 1 << 30,
-    env: { ...process.env, NODE_OPTIONS: undefined, NODE_TEST_CONTEXT: undefined },
-  });
-  if (run.status !== 0) throw new Error(`the legacy provider cannot: ${run.stderr}`);
-  return deserialize(run.stdout) as Answer[];
+  peer ??= startPeer();
+  send(peer.to, jobs);
+  const reply = receive(peer.from) as { answers?: Answer[]; error?: string } | undefined;
+  if (!reply?.answers) throw new Error(reply?.error ?? 'the process with the legacy provider died');
+  return reply.answers;
+}
+
+function startPeer(): Peer {
+  const env = { ...process.env, NODE_OPTIONS: undefined, NODE_TEST_CONTEXT: undefined };
+  // Opening a pipe waits for the other side, so there must be no doubt that it will come.
+  const able = spawnSync(process.execPath, [LEGACY, '--eval', '0'], { env });
+  if (able.status !== 0) throw new Error(`this Node has no ${LEGACY}`);
+  const folder = mkdtempSync(join(tmpdir(), 'hwcrypt-oracle-'));
+  const [questions, replies] = [join(folder, 'questions'), join(folder, 'replies')];
+  const made = spawnSync('mkfifo', [questions, replies]);
+  if (made.status !== 0) throw new Error(`mkfifo: ${made.error ?? made.stderr}`);
+  const args = [LEGACY, import.meta.filename, 'serve', questions, replies];
+  spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] }).unref();
+  const to = openSync(questions, 'w');
+  const from = openSync(replies, 'r');
+  rmSync(folder, { recursive: true });
+  return { to, from };
+}
+
+/** The other side. Ends when the questions do, which is when the process that asks them does. */
+function serve(questions: string, replies: string): void {
+  const from = openSync(questions, 'r');
+  const to = openSync(replies, 'w');
+  for (;;) {
+    const jobs = receive(from) as Job[] | undefined;
+    if (!jobs) return;
+    try {
+      send(to, { answers: jobs.map(answer) });
+    } catch (error) {
+      send(to, { error: String(error) });
+    }
+  }
+}
+
+function send(to: number, value: unknown): void {
+  const body = serialize(value);
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(body.length);
+  for (const part of [head, body]) {
+    for (let at = 0; at < part.length; ) at += writeSync(to, part, at);
+  }
+}
+
+function receive(from: number): unknown {
+  const exactly = (length: number): Buffer | undefined => {
+    const buffer = Buffer.alloc(length);
+    for (let at = 0; at < length; ) {
+      const count = readSync(from, buffer, at, length - at, null);
+      if (count === 0) return undefined;
+      at += count;
+    }
+    return buffer;
+  };
+  const body = exactly(4);
+  const value = body && exactly(body.readUInt32LE());
+  return value && deserialize(value);
 }
 
 /** One job by node:crypto, or from its ECB. Throws where it cannot. */
@@ -243,10 +310,6 @@ function cmac(cbc: string, key: Uint8Array, input: Uint8Array): Uint8Array {
 /** For a test of their own: AES has these modes in OpenSSL too. */
 export const fromEcb = { ctr, xts };
 
-/** As the child of `withLegacyProvider`: jobs on standard input, answers on standard output. */
 if (process.argv[1] === import.meta.filename && process.argv[2] === 'serve') {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  const jobs = deserialize(Buffer.concat(chunks)) as Job[];
-  process.stdout.write(serialize(jobs.map(answer)));
+  serve(process.argv[3]!, process.argv[4]!);
 }
