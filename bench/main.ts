@@ -1,0 +1,55 @@
+/**
+ * hwcrypt against its peers, side by side in one run. `npm run bench` runs every section and writes docs/benchmarks.md;
+ * `npm run bench -- SECTION…` runs some and only prints them.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import { objects, oneShots, updates } from './api.js';
+import { files, large } from './enc.js';
+import { limits } from './limit.js';
+import { machine, markdown, plain, type Section } from './report.js';
+import { startup } from './startup.js';
+
+const SECTIONS: Record<string, () => Section | Promise<Section>> = {
+  'one-shot': oneShots,
+  update: updates,
+  objects,
+  limit: limits,
+  enc: files,
+  large,
+  startup,
+};
+
+const START = '<!-- written by `npm run bench` from here on -->';
+
+async function main(): Promise<number> {
+  const names = process.argv.slice(2);
+  const unknown = names.find((name) => !(name in SECTIONS));
+  if (unknown !== undefined) {
+    process.stderr.write(`bench: no section "${unknown}"; there are: ${Object.keys(SECTIONS).join(', ')}\n`);
+    return 2;
+  }
+  const chosen = names.length > 0 ? names : Object.keys(SECTIONS);
+  const sections: Section[] = [];
+  for (const name of chosen) {
+    const section = await SECTIONS[name]!();
+    sections.push(section);
+    process.stdout.write(`${plain(section)}\n`);
+  }
+  if (names.length === 0) {
+    const file = new URL('../../docs/benchmarks.md', import.meta.url);
+    const before = readFileSync(file, 'utf8');
+    const cut = before.indexOf(START);
+    if (cut < 0) throw new Error('docs/benchmarks.md has lost its mark');
+    const date = new Date().toISOString().slice(0, 10);
+    const head = `${before.slice(0, cut)}${START}\n\nMeasured on ${date}, on a shared virtual machine:\n\n`;
+    const facts = machine()
+      .map((line) => `- ${line}\n`)
+      .join('');
+    writeFileSync(file, `${head}${facts}\n${sections.map(markdown).join('\n')}`);
+    process.stdout.write('docs/benchmarks.md is written.\n');
+  }
+  return sections.some((section) => section.rows.some((row) => row.met === false)) ? 1 : 0;
+}
+
+process.exitCode = await main();
