@@ -3,12 +3,16 @@
  * them all; everything above asks here.
  */
 import { nodeTypeError } from '../errors.js';
+import { afalg } from './afalg/index.js';
 import type { Driver, DriverName } from './driver.js';
 import { libcrypto } from './libcrypto/index.js';
 import { node } from './node/index.js';
 
-/** In the order in which they are tried when nobody says otherwise: software first, since it never loses badly. */
-const DRIVERS: readonly Driver[] = [libcrypto, node];
+/**
+ * In the order in which they are tried when nobody says otherwise: software first, since it never loses badly. The kernel
+ * comes last, for what OpenSSL lacks (serpent, twofish …).
+ */
+const DRIVERS: readonly Driver[] = [libcrypto, node, afalg];
 
 /** A driver and, where one was pinned, the kernel driver to bind: what `afalg:virtio_crypto_aes_cbc` says. */
 export interface DriverChoice {
