@@ -13,7 +13,13 @@ import type { Readable, Writable } from 'node:stream';
 import { type Boot, type GuestSystem, jobScript, type Launch } from './job.js';
 import { projectFolder } from './paths.js';
 import { qemu } from './qemu.js';
-import type { GuestKind, GuestOptions, GuestOutcome, GuestResult } from './types.js';
+import {
+  type GuestKind,
+  type GuestOptions,
+  type GuestOutcome,
+  type GuestResult,
+  RigUnavailableError,
+} from './types.js';
 import { uml } from './uml.js';
 
 const systems: Record<GuestKind, GuestSystem> = { uml, qemu };
@@ -50,6 +56,17 @@ status=$?
 kill -9 $!
 exit $status
 `;
+
+/** Why this kind of guest cannot run here; undefined where it can. */
+export function unavailable(kind: GuestKind): string | undefined {
+  try {
+    systems[kind].check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof RigUnavailableError) return error.message;
+    throw error;
+  }
+}
 
 /** Runs a command in a guest. Rejects where the guest cannot be started at all; see `GuestResult` for the rest. */
 export async function runInGuest(options: GuestOptions): Promise<GuestResult> {

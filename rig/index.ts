@@ -3,7 +3,7 @@
  *
  * Room `rig`: imports node: modules and itself only. scripts/run.mjs installs what it needs.
  */
-export { runInGuest, status } from './guest.js';
+export { runInGuest, status, unavailable } from './guest.js';
 export { projectFolder } from './paths.js';
 export { shellCommand, shellQuote } from './quote.js';
 export { type Interruption, interruption } from './signals.js';

@@ -30,7 +30,7 @@ export interface Layer {
 }
 
 export const layers: readonly Layer[] = [
-  { name: 'unit', folder: 'unit', timeoutSeconds: 300, silenceSeconds: 60 },
+  { name: 'unit', folder: 'unit', timeoutSeconds: 420, silenceSeconds: 120 },
   { name: 'kernel', folder: 'kernel', guest: { kind: 'uml' }, timeoutSeconds: 420, silenceSeconds: 120 },
   {
     name: 'accelerator',
