@@ -85,8 +85,14 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT_USAGE;
   }
   try {
-    const [{ command }, { runCommand }] = await Promise.all([entry.load(), import('./run-command.js')]);
-    return await runCommand(command, args);
+    const [{ command }, { parse }] = await Promise.all([entry.load(), import('./options.js')]);
+    const { given, operands, help } = parse(command, args);
+    if (help) {
+      const { helpText } = await import('./help.js');
+      writeText(helpText(command));
+      return 0;
+    }
+    return (await command.run(given, operands)) ?? 0;
   } catch (error) {
     return report(error, name);
   }

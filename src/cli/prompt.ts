@@ -34,13 +34,13 @@ export async function askHidden(prompts: readonly string[]): Promise<Buffer[]> {
     stream.setRawMode(true);
     for (const prompt of prompts) {
       writeSync(fd, prompt);
-      lines.push(await readLine(stream));
-      writeSync(fd, '\r\n');
+      lines.push(await readLine(stream, fd));
+      writeSync(fd, '\n');
     }
     return lines;
   } catch (error) {
     for (const line of lines) line.fill(0);
-    writeSync(fd, '\r\n');
+    writeSync(fd, '\n');
     throw error;
   } finally {
     stream.setRawMode(false);
@@ -54,7 +54,7 @@ export async function askHidden(prompts: readonly string[]): Promise<Buffer[]> {
   }
 }
 
-function readLine(stream: ReadStream): Promise<Buffer> {
+function readLine(stream: ReadStream, fd: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let line = Buffer.alloc(0);
     const done = (settle: () => void): void => {
@@ -85,6 +85,7 @@ function readLine(stream: ReadStream): Promise<Buffer> {
         if (code === INTERRUPT) {
           line.fill(0);
           stream.setRawMode(false);
+          writeSync(fd, '\n');
           // In raw mode the terminal does not send the signal itself. Whoever has to clean up listens for it.
           process.kill(process.pid, 'SIGINT');
           return;

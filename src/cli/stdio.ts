@@ -7,6 +7,8 @@
  */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import { systemMessage } from '../enc/io.js';
+import { HwcryptError } from '../errors.js';
 
 /** Nobody reads standard output any more. Not worth a word: whoever closed it knows. */
 export class ClosedPipe extends Error {
@@ -38,7 +40,9 @@ export function writeText(text: string): void {
     writeFully(1, Buffer.from(text, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') throw new ClosedPipe();
-    throw error;
+    throw new HwcryptError('OUTPUT_FILE', `cannot write standard output: ${systemMessage(error)}`, {
+      cause: error,
+    });
   }
 }
 

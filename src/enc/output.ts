@@ -42,30 +42,74 @@ export interface OutputOptions {
  * @throws HwcryptError OUTPUT_FILE
  */
 export function openOutput(target: string | undefined, options: OutputOptions): Output {
-  if (target === undefined || target === '-') return new Descriptor(1, 'standard output', false, options);
-  const descriptor = descriptorOf(target);
-  if (descriptor !== undefined) return new Descriptor(descriptor, printable(target), false, options);
-
-  const real = followLinks(target);
-  const existing = statOf(real, target);
-  if (existing === undefined || existing.isFile()) {
-    if (existing && options.input?.identity === identityOf(existing)) refuseSameFile(target, options.input);
-    return new AtomicFile(target, real, existing, options);
-  }
-  if (existing.isDirectory()) {
-    throw new HwcryptError('OUTPUT_FILE', `cannot write ${printable(target)}: it is a directory`);
-  }
+  const found = examine(target, options);
+  if (found.kind === 'descriptor') return new Descriptor(found.fd, found.name, false);
+  if (found.kind === 'file') return new AtomicFile(target as string, found.real, found.existing, options);
   try {
-    return new Descriptor(fs.openSync(real, 'w'), printable(target), true, options);
+    return new Descriptor(fs.openSync(found.real, 'w'), printable(found.real), true);
   } catch (error) {
-    throw cannotOpen(target, error);
+    throw cannotOpen(target as string, error);
   }
+}
+
+/**
+ * Finds out what can be found out without opening, for those who would rather know before they type a passphrase.
+ *
+ * @throws HwcryptError OUTPUT_FILE
+ */
+export function checkOutput(target: string | undefined, options: OutputOptions): void {
+  const found = examine(target, options);
+  if (found.kind !== 'file') return;
+  try {
+    fs.accessSync(path.dirname(found.real), fs.constants.W_OK | fs.constants.X_OK);
+  } catch (error) {
+    throw cannotCreate(target as string, path.dirname(found.real), error);
+  }
+}
+
+type Target =
+  | { readonly kind: 'descriptor'; readonly fd: number; readonly name: string }
+  | { readonly kind: 'file'; readonly real: string; readonly existing: fs.Stats | undefined }
+  | { readonly kind: 'special'; readonly real: string };
+
+function examine(target: string | undefined, { input }: OutputOptions): Target {
+  const std = target === undefined || target === '-';
+  const fd = std ? 1 : descriptorOf(target);
+  if (fd !== undefined) {
+    const name = std ? 'standard output' : printable(target);
+    let stat: fs.Stats;
+    try {
+      stat = fs.fstatSync(fd);
+    } catch (error) {
+      throw cannotOpen(name, error);
+    }
+    if (input?.regular && stat.isFile() && input.identity === identityOf(stat)) refuseSameFile(name, input);
+    return { kind: 'descriptor', fd, name };
+  }
+  const file = target as string;
+  const real = followLinks(file);
+  const existing = statOf(real, file);
+  if (existing?.isDirectory()) {
+    throw new HwcryptError('OUTPUT_FILE', `cannot write ${printable(file)}: it is a directory`);
+  }
+  if (existing && !existing.isFile()) return { kind: 'special', real };
+  if (existing) {
+    if (input?.identity === identityOf(existing)) refuseSameFile(file, input);
+    // A rename asks for no permission on the file that it replaces; somebody who took it away from themselves meant it.
+    try {
+      fs.accessSync(real, fs.constants.W_OK);
+    } catch (error) {
+      throw cannotOpen(file, error);
+    }
+  }
+  return { kind: 'file', real, existing };
 }
 
 function refuseSameFile(target: string, input: Input): never {
   throw new HwcryptError(
     'OUTPUT_FILE',
-    `${printable(target)} is the input file too (${input.name}): write to another file and rename it`,
+    `${printable(target)} is the input file${input.name === printable(target) ? ' too' : ` ${input.name}`}: ` +
+      'write to another file and rename it',
   );
 }
 
@@ -73,6 +117,16 @@ function cannotOpen(target: string, error: unknown): HwcryptError {
   return new HwcryptError(
     'OUTPUT_FILE',
     `cannot open ${printable(target)} for writing: ${systemMessage(error)}`,
+    { cause: error },
+  );
+}
+
+/** A file in the folder cannot be created: because there is no such folder, or because it is not ours to write in. */
+function cannotCreate(target: string, folder: string, error: unknown): HwcryptError {
+  if (!fs.existsSync(folder)) return cannotOpen(target, error);
+  return new HwcryptError(
+    'OUTPUT_FILE',
+    `cannot create a temporary file beside ${printable(target)}: ${systemMessage(error)}`,
     { cause: error },
   );
 }
@@ -123,14 +177,6 @@ class AtomicFile implements Output {
   constructor(target: string, real: string, existing: fs.Stats | undefined, options: OutputOptions) {
     this.name = printable(target);
     this.#target = real;
-    if (existing) {
-      // A rename asks for no permission on the file that it replaces; somebody who took it away from themselves meant it.
-      try {
-        fs.accessSync(real, fs.constants.W_OK);
-      } catch (error) {
-        throw cannotOpen(target, error);
-      }
-    }
     const folder = path.dirname(real);
     const stem = path.basename(real).slice(0, 200);
     this.#temporary = path.join(folder, `.${stem}.${randomBytes(6).toString('hex')}.tmp`);
@@ -138,14 +184,7 @@ class AtomicFile implements Output {
       // Private while it is incomplete, whatever it is going to be.
       this.#fd = fs.openSync(this.#temporary, 'wx', existing || options.secret ? 0o600 : 0o666);
     } catch (error) {
-      if (fs.existsSync(folder)) {
-        throw new HwcryptError(
-          'OUTPUT_FILE',
-          `cannot create a temporary file beside ${this.name}: ${systemMessage(error)}`,
-          { cause: error },
-        );
-      }
-      throw cannotOpen(target, error);
+      throw cannotCreate(target, folder, error);
     }
     this.#forget = onInterrupt(() => this.#remove());
     if (existing) this.#inherit(existing, options.secret);
@@ -235,19 +274,10 @@ class Descriptor implements Output {
   readonly #owned: boolean;
   #open = true;
 
-  constructor(fd: number, name: string, owned: boolean, options: OutputOptions) {
+  constructor(fd: number, name: string, owned: boolean) {
     this.#fd = fd;
     this.name = name;
     this.#owned = owned;
-    let stat: fs.Stats;
-    try {
-      stat = fs.fstatSync(fd);
-    } catch (error) {
-      throw cannotOpen(name, error);
-    }
-    if (options.input?.regular && stat.isFile() && options.input.identity === identityOf(stat)) {
-      refuseSameFile(name, options.input);
-    }
   }
 
   async write(views: readonly Uint8Array[]): Promise<void> {

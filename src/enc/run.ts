@@ -22,7 +22,7 @@ import {
 } from './format.js';
 import { Input } from './io.js';
 import { deriveKey, type Kdf, type KeyAndIv } from './kdf.js';
-import { openOutput } from './output.js';
+import { checkOutput, openOutput } from './output.js';
 import { pump } from './pipeline.js';
 import { BAD_DECRYPT, CipherTransform, wrongFinalBlock } from './transform.js';
 
@@ -58,8 +58,10 @@ export interface EncOptions {
 }
 
 export interface EncHooks {
-  /** A line for stderr. */
+  /** A warning in OpenSSL's words. */
   warn(line: string): void;
+  /** Something that hwcrypt itself has to say. */
+  note(line: string): void;
   /** The lines that -p and -P print. They are secret. */
   print(lines: string): void;
   progress?(bytes: number, total: number | undefined): void;
@@ -95,6 +97,14 @@ export async function runEnc(options: EncOptions, hooks: EncHooks): Promise<EncR
     const decoder = options.base64 && direction === 'decrypt' ? new Base64Decoder() : undefined;
     if (!cipher) return await transport(options, hooks, input, { encoder, decoder });
 
+    // What can go wrong without a passphrase should, before one is asked for.
+    const router = new Router({
+      ...(options.driver === undefined ? {} : { drivers: options.driver }),
+      onFallback: ({ message }) => hooks.note(message),
+    });
+    // With -P nobody works.
+    const route = print === 'only' ? undefined : router.route(cipher);
+    if (route) checkOutput(options.output, { secret: isSecret(options), input });
     if (options.passphrase) passphrase = await options.passphrase();
     else if (keyHex === undefined) throw new HwcryptError('PASSPHRASE', 'neither a passphrase nor a key');
 
@@ -120,16 +130,11 @@ export async function runEnc(options: EncOptions, hooks: EncHooks): Promise<EncR
     if (direction === 'decrypt' && !headed) warnOfHeader(data, decoder !== undefined, options, hooks);
 
     keys = await derive(options, options.kdf, cipher, passphrase, salt, hooks);
-    if (print === 'only') {
+    if (!route) {
       hooks.print(keyLines(salt, keys));
       return { bytesRead: head.bytesRead, bytesWritten: 0 };
     }
 
-    const router = new Router({
-      ...(options.driver === undefined ? {} : { drivers: options.driver }),
-      onFallback: ({ message }) => hooks.warn(message),
-    });
-    const route = router.route(cipher);
     const open: OpenSession = (key, iv) => route.driver.cipher(cipher, direction, key, iv, route.options);
 
     let { kdf } = options;
@@ -142,7 +147,7 @@ export async function runEnc(options: EncOptions, hooks: EncHooks): Promise<EncR
       if (sample && judge(cipher, open, keys.key, keys.iv, sample).paddingBytes === 0) {
         const fit = await explainFailure(options, cipher, open, passphrase, salt, sample);
         const certainty = fit.certainty === 'sure' ? 'fits' : 'probably fits';
-        hooks.warn(`the passphrase ${certainty} with ${fit.options} (${fit.writtenBy}): using that`);
+        hooks.note(`the passphrase ${certainty} with ${fit.options} (${fit.writtenBy}): using that`);
         kdf = fit.kdf;
         wipe(keys);
         keys = await derive(options, kdf, cipher, passphrase, salt);
@@ -200,8 +205,7 @@ async function transport(
   parts: Parts,
 ): Promise<EncResult> {
   const { encoder, decoder, transform, header, head, lines } = parts;
-  const secret = options.direction === 'decrypt' && options.cipher !== undefined;
-  const output = openOutput(options.output, { secret, input });
+  const output = openOutput(options.output, { secret: isSecret(options), input });
   try {
     if (header) {
       let bytes: Uint8Array = header;
@@ -227,6 +231,11 @@ async function transport(
     output.abort();
     throw error;
   }
+}
+
+/** Is what comes out plaintext that was not there before? */
+function isSecret({ direction, cipher }: EncOptions): boolean {
+  return direction === 'decrypt' && cipher !== undefined;
 }
 
 interface Head {
@@ -368,12 +377,12 @@ function saltLength({ kdf, saltBytes }: EncOptions): number {
 function warnOfHeader(data: Buffer, decoded: boolean, options: EncOptions, hooks: EncHooks): void {
   if (data.subarray(0, MAGIC.length).equals(MAGIC)) {
     const cause = options.keyHex !== undefined ? '-K' : options.saltHex !== undefined ? '-S' : '-nosalt';
-    hooks.warn(
+    hooks.note(
       `the input has a header (Salted__), which with ${cause} is decrypted as if it were data` +
         (cause === '-K' ? '' : `: leave ${cause} out?`),
     );
   } else if (!decoded && looksLikeBase64Header(data.subarray(0, 64))) {
-    hooks.warn('the input looks like base64: add -a?');
+    hooks.note('the input looks like base64: add -a?');
   }
 }
 

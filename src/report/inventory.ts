@@ -99,6 +99,9 @@ function supportOf(driver: ReturnType<typeof allDrivers>[number], algorithm: Alg
   };
 }
 
+/** By code point: localeCompare loads ICU's collation, which costs more than all the rest of the list. */
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
 export function kernelInventory(): KernelInventory {
   const list = listAlgorithms();
   const release = readKernelVersion()?.release;
@@ -127,9 +130,7 @@ export function kernelInventory(): KernelInventory {
   });
   implementations.sort(
     (a, b) =>
-      a.algorithm.localeCompare(b.algorithm) ||
-      b.priority - a.priority ||
-      a.kernelDriver.localeCompare(b.kernelDriver),
+      compare(a.algorithm, b.algorithm) || b.priority - a.priority || compare(a.kernelDriver, b.kernelDriver),
   );
   return {
     ...(release === undefined ? {} : { release }),

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { CipherAlgorithm } from '../../algorithms.js';
 import { allDrivers } from '../../drivers/registry.js';
-import { requireEncCipher, runEnc } from '../../enc/index.js';
+import { requireEncCipher } from '../../enc/ciphers.js';
 import { onInterrupt } from '../../enc/interrupt.js';
 import { Input, printable } from '../../enc/io.js';
+import { runEnc } from '../../enc/run.js';
 import { describeReason, HwcryptError } from '../../errors.js';
 import { driverInventory, driversText } from '../../report/inventory.js';
 import { table, wrap } from '../../report/table.js';
@@ -140,7 +141,7 @@ async function tryDriver(
         keyHex: key.toString('hex'),
         ...(cipher.ivBytes > 0 ? { ivHex: iv.toString('hex') } : {}),
       },
-      { warn: () => {}, print: () => {} },
+      { warn: () => {}, note: () => {}, print: () => {} },
     );
     const elapsedNs = Number(process.hrtime.bigint() - start);
     const who = allDrivers()

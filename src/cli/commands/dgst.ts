@@ -364,7 +364,7 @@ async function digestFiles(given: Given, operands: readonly string[], engine: En
         name: std && !sumsLike ? 'stdin' : file,
         hex,
         // OpenSSL names the MAC only in front of a file.
-        opensslName: std ? job.opensslName.replace(/^[HC]MAC-(?=.)/, '') : job.opensslName,
+        opensslName: std ? job.opensslName.replace(/^[HC]MAC-?/, '') : job.opensslName,
         tagName: job.tagName,
       };
       results.push({ file, algorithm: job.algorithm.name, digest: hex });

@@ -1,21 +1,12 @@
 /** `hwcrypt enc`: OpenSSL's enc, in its options, its file format and its messages. */
-import { algorithms, type CipherAlgorithm } from '../../algorithms.js';
-import {
-  DEFAULT_ITERATIONS,
-  type EncOptions,
-  explainFile,
-  findCipher,
-  type Kdf,
-  requireDigest,
-  requireEncCipher,
-  runEnc,
-} from '../../enc/index.js';
+import { algorithms, type CipherAlgorithm, suggest } from '../../algorithms.js';
+import { findCipher, requireEncCipher } from '../../enc/ciphers.js';
+import { DEFAULT_ITERATIONS, type Kdf, requireDigest } from '../../enc/kdf.js';
+import { type EncOptions, runEnc } from '../../enc/run.js';
 import { HwcryptError } from '../../errors.js';
-import { explanationText } from '../../report/explanation.js';
 import { Progress } from '../../report/progress.js';
 import { columns } from '../../report/table.js';
 import type { CommandSpec, Given } from '../options.js';
-import { nearest } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
 import { writeError, writeText } from '../stdio.js';
 
@@ -106,10 +97,10 @@ export const command: CommandSpec = {
   notes: NOTES,
   resolve: (name) => (findCipher(name) ? ['cipher', name] : wrapName(name)),
   suggest: (name) =>
-    nearest(
-      name,
-      algorithms('cipher').map((cipher) => cipher.name),
-    ),
+    suggest(name).filter((near) => {
+      const cipher = findCipher(near);
+      return cipher?.kind === 'cipher' && cipher.mode !== 'xts';
+    }),
   run,
 };
 
@@ -135,6 +126,10 @@ async function run(given: Given): Promise<number | undefined> {
       warn: (line) => {
         progress.clear();
         writeError(line);
+      },
+      note: (line) => {
+        progress.clear();
+        writeError(`hwcrypt: enc: ${line}`);
       },
       print: writeText,
       progress: (bytes, total) => progress.update(bytes, total),
@@ -224,6 +219,10 @@ function passphraseOf(
 
 async function explain(given: Given, name: string | undefined): Promise<number> {
   const hasPassphrase = given.has('k') || given.has('kfile') || given.has('pass');
+  const [{ explainFile }, { explanationText }] = await Promise.all([
+    import('../../enc/explain.js'),
+    import('../../report/explanation.js'),
+  ]);
   const explanation = await explainFile({
     input: given.get('explain'),
     ...(given.has('a') ? { base64: true } : {}),
