@@ -1,10 +1,9 @@
 /**
- * Room `report`: what commands print, as text.
+ * Plain tables.
  *
- * May import: the rooms below, for their types. It formats; it finds nothing out.
- *
- * This file: plain tables. They are read in 80 columns, in a pipe, in a forum's code block: no lines of box characters, no
- * colours, nothing cut off. Only the last column is wrapped, and only for a terminal.
+ * Room `report`. They are read in 80 columns, in a pipe, in a forum's code block: no lines of box characters, no colours,
+ * nothing cut off. Only the last column is wrapped, and only for a terminal. (cli-table3 was tried: it draws boxes or,
+ * told not to, pads every line; it needs widths to wrap at all; and it costs 10 ms of start-up.)
  */
 
 export interface Column {
