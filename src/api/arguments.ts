@@ -6,9 +6,9 @@
 
 import { KeyObject } from 'node:crypto';
 import { inspect } from 'node:util';
-import { isAnyArrayBuffer } from 'node:util/types';
+import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types';
 
-import { lengthOf } from '../drivers/buffers.js';
+import { bytes, lengthOf, part } from '../drivers/buffers.js';
 import { nodeRangeError, nodeTypeError } from '../errors.js';
 
 /** What node:crypto takes for data. */
@@ -22,8 +22,6 @@ export interface CryptoKeyLike {
   readonly type: string;
   readonly algorithm: object;
 }
-
-const EMPTY = new Uint8Array(0);
 
 /** `Received …`, worded as Node words it. */
 export function received(value: unknown): string {
@@ -55,10 +53,43 @@ export function checkString(value: unknown, name: string): asserts value is stri
   if (typeof value !== 'string') throw invalidType(name, 'of type string', value);
 }
 
-/** A view of any kind as a Uint8Array over the same memory. */
-export function viewBytes(view: ArrayBufferView): Uint8Array {
-  if (view instanceof Uint8Array) return view;
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+type Getter<T> = (view: ArrayBufferView) => T;
+
+/** The engine's own getters: a property set on a view, or a subclass, may say anything. */
+function getters(prototype: object): {
+  buffer: Getter<ArrayBufferLike>;
+  at: Getter<number>;
+  size: Getter<number>;
+} {
+  const get = <T>(name: string): Getter<T> => {
+    const getter = Object.getOwnPropertyDescriptor(prototype, name)?.get as () => T;
+    return Function.prototype.call.bind(getter) as Getter<T>;
+  };
+  return { buffer: get('buffer'), at: get('byteOffset'), size: get('byteLength') };
+}
+const ofTypedArray = getters(Object.getPrototypeOf(Uint8Array.prototype) as object);
+const ofDataView = getters(DataView.prototype);
+
+/**
+ * A view of any kind as a Uint8Array over the same memory. Node takes one whose memory is gone for an empty one, which
+ * would lose the data without a word.
+ * @throws TypeError ERR_INVALID_STATE where the view's buffer is detached or was shrunk under it.
+ */
+export function viewBytes(view: ArrayBufferView, name: string): Uint8Array {
+  if (isUint8Array(view)) return lengthOf(view) > 0 ? view : bytes(view, name);
+  const of = isDataView(view) ? ofDataView : ofTypedArray;
+  try {
+    const size = of.size(view);
+    const result = new Uint8Array(of.buffer(view), of.at(view), size);
+    if (size > 0) return result;
+  } catch {
+    // A DataView's getters throw, and so does making a new view of a detached buffer.
+    throw nodeTypeError(
+      'ERR_INVALID_STATE',
+      `The ArrayBuffer behind "${name}" is detached or no longer covers it`,
+    );
+  }
+  return new Uint8Array(0);
 }
 
 function isEncoding(encoding: string): encoding is BufferEncoding {
@@ -66,33 +97,44 @@ function isEncoding(encoding: string): encoding is BufferEncoding {
 }
 
 /** Text to bytes as `Buffer.from` does, with the two checks that node:crypto makes of it. */
-export function textBytes(text: string, encoding: string | undefined | null): Uint8Array {
-  if (!encoding || encoding === 'buffer') return Buffer.from(text, 'utf8');
-  // Node checks the length of hexadecimal text first, and then takes an unknown encoding for utf8.
+export function textBytes(text: string, encoding: unknown): Uint8Array {
+  // Node takes an encoding that it does not know, of whatever type, for utf8.
+  if (typeof encoding !== 'string' || !isEncoding(encoding)) return Buffer.from(text, 'utf8');
   if (encoding.toLowerCase() === 'hex' && text.length % 2 !== 0) {
     throw nodeTypeError(
       'ERR_INVALID_ARG_VALUE',
       `The argument 'encoding' is invalid for data of length ${text.length}. Received ${inspect(encoding)}`,
     );
   }
-  return Buffer.from(text, isEncoding(encoding) ? encoding : 'utf8');
+  return Buffer.from(text, encoding);
 }
 
 /** Data of `update`: text or a view, not a bare ArrayBuffer. */
-export function dataBytes(data: unknown, encoding?: string | null, name = 'data'): Uint8Array {
-  if (data instanceof Uint8Array) return data;
+export function dataBytes(data: unknown, encoding?: unknown, name = 'data'): Uint8Array {
   if (typeof data === 'string') return textBytes(data, encoding);
-  if (ArrayBuffer.isView(data)) return viewBytes(data);
+  if (ArrayBuffer.isView(data)) return viewBytes(data, name);
   throw invalidType(name, DATA, data);
 }
 
 /** An IV, additional data or a tag: text, a view or an ArrayBuffer. */
-export function binaryBytes(value: unknown, name: string, encoding?: string | null): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  if (typeof value === 'string') return textBytes(value, encoding);
-  if (ArrayBuffer.isView(value)) return viewBytes(value);
-  if (isAnyArrayBuffer(value)) return new Uint8Array(value);
+export function binaryBytes(value: unknown, name: string, encoding?: unknown): Uint8Array {
+  if (ArrayBuffer.isView(value)) return viewBytes(value, name);
+  if (typeof value === 'string') return plainText(value, encoding);
+  if (isAnyArrayBuffer(value)) return wholeBuffer(value, name);
   throw invalidType(name, BINARY, value);
+}
+
+/** Text of a key, an IV, additional data or a tag: by `Buffer.from` and its rules, which are not those of `update`. */
+function plainText(text: string, encoding: unknown): Uint8Array {
+  return Buffer.from(text, (encoding === 'buffer' ? 'utf8' : encoding) as BufferEncoding);
+}
+
+function wholeBuffer(buffer: ArrayBufferLike, name: string): Uint8Array {
+  try {
+    return new Uint8Array(buffer);
+  } catch {
+    throw nodeTypeError('ERR_INVALID_STATE', `The ArrayBuffer "${name}" is detached`);
+  }
 }
 
 /** An IV, or null for an algorithm that has none. */
@@ -101,8 +143,8 @@ export function ivBytes(iv: unknown): Uint8Array | null {
 }
 
 /** A secret key. A KeyObject's or CryptoKey's bytes are a copy that the caller may wipe. */
-export function keyBytes(key: unknown, encoding?: string | null, name = 'key'): Uint8Array {
-  if (key instanceof Uint8Array) return key;
+export function keyBytes(key: unknown, encoding?: unknown, name = 'key'): Uint8Array {
+  if (ArrayBuffer.isView(key)) return viewBytes(key, name);
   if (key instanceof KeyObject) {
     if (key.type !== 'secret') {
       throw nodeTypeError(
@@ -112,9 +154,8 @@ export function keyBytes(key: unknown, encoding?: string | null, name = 'key'): 
     }
     return key.export();
   }
-  if (typeof key === 'string') return textBytes(key, encoding);
-  if (ArrayBuffer.isView(key)) return viewBytes(key);
-  if (isAnyArrayBuffer(key)) return new Uint8Array(key);
+  if (typeof key === 'string') return plainText(key, encoding);
+  if (isAnyArrayBuffer(key)) return wholeBuffer(key, name);
   const CryptoKey = (globalThis as { CryptoKey?: abstract new () => unknown }).CryptoKey;
   if (CryptoKey && key instanceof CryptoKey) {
     return keyBytes(KeyObject.from(key as Parameters<typeof KeyObject.from>[0]), encoding, name);
@@ -168,22 +209,23 @@ function withUnderscores(value: number): string {
 }
 
 /** A result in the encoding that was asked for: a Buffer, or text. */
-export function encoded(bytes: Buffer, encoding: string | null | undefined): Buffer | string {
-  return encoding && encoding !== 'buffer' ? bytes.toString(encoding as BufferEncoding) : bytes;
+export function encoded(result: Buffer, encoding: string | null | undefined): Buffer | string {
+  // Node gives bytes where it does not know the encoding.
+  return encoding && isEncoding(encoding) ? result.toString(encoding) : result;
 }
 
 /** An output for the result of exactly `length` bytes: the caller's, checked, or a new one. */
 export function resultBuffer(length: number, given?: unknown): Buffer {
   if (given === undefined) return Buffer.allocUnsafe(length);
-  if (!(given instanceof Uint8Array)) throw invalidType('options.output', 'an instance of Uint8Array', given);
-  const size = lengthOf(given);
+  if (!isUint8Array(given)) throw invalidType('options.output', 'an instance of Uint8Array', given);
+  const output = bytes(given, 'options.output');
+  const size = lengthOf(output);
   if (size < length) {
     throw nodeRangeError(
       'ERR_OUT_OF_RANGE',
       `The value of "options.output.length" is out of range. It must be >= ${length}. Received ${size}`,
     );
   }
-  return Buffer.from(given.buffer, given.byteOffset, length);
+  const own = part(output, 0, length);
+  return Buffer.from(own.buffer, own.byteOffset, length);
 }
-
-export { EMPTY };

@@ -3,6 +3,7 @@
  * PKCS#7 padding, and the half-used keystream block of a stream mode whose driver takes whole blocks only.
  */
 import { lengthOf, part } from '../drivers/buffers.js';
+import { addLittleEndian } from '../drivers/chain.js';
 import type { CipherSession } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
 import { badDecrypt, wrongFinalBlockLength } from './openssl-errors.js';
@@ -221,10 +222,14 @@ export class PartialBlockFeeder implements Feeder {
   }
 }
 
-/** XTS: each piece is one data unit, under the same IV, exactly as OpenSSL and so node:crypto have it. */
+/**
+ * XTS: the message is one data unit and comes in one piece. node:crypto takes more, and begins each anew under the same
+ * IV, so that equal pieces give equal ciphertext and a stream cannot be read by anybody else: that is refused here.
+ */
 export class UnitFeeder implements Feeder {
   padding = true;
   readonly #session: CipherSession;
+  #done = false;
 
   constructor(session: CipherSession) {
     this.#session = session;
@@ -233,13 +238,83 @@ export class UnitFeeder implements Feeder {
   update(input: Uint8Array): Buffer {
     const length = lengthOf(input);
     if (length === 0) return EMPTY;
-    if (length < 16) throw new HwcryptError('PARTIAL_BLOCK', 'Trying to add data in unsupported state');
+    if (this.#done) {
+      throw new HwcryptError(
+        'XTS_STREAMING',
+        'XTS takes a data unit in one update; a second one would be encrypted under the same tweak (name options.sectorSize for a stream of sectors)',
+      );
+    }
+    if (length < this.#session.algorithm.cipherBlockBytes) {
+      throw new HwcryptError(
+        'PARTIAL_BLOCK',
+        'Trying to add data in unsupported state: an XTS data unit is at least 16 bytes long',
+      );
+    }
     const output = Buffer.allocUnsafe(length);
     this.#session.update(input, output);
+    this.#done = true;
     return output;
   }
 
   final(): Buffer {
+    return EMPTY;
+  }
+}
+
+/** XTS over consecutive sectors: a data unit each, under the IV of the one before plus one (plain64 of dm-crypt). */
+export class SectorFeeder implements Feeder {
+  padding = true;
+  readonly #session: CipherSession;
+  readonly #sector: number;
+  readonly #iv: Uint8Array;
+  readonly #rest: Uint8Array;
+  #restLength = 0;
+  #first = true;
+
+  constructor(session: CipherSession, iv: Uint8Array, sectorBytes: number) {
+    this.#session = session;
+    this.#sector = sectorBytes;
+    this.#iv = Uint8Array.prototype.slice.call(iv);
+    this.#rest = new Uint8Array(sectorBytes);
+  }
+
+  update(input: Uint8Array): Buffer {
+    const size = this.#sector;
+    const length = lengthOf(input);
+    const total = this.#restLength + length;
+    const ready = total - (total % size);
+    if (ready === 0) {
+      this.#rest.set(input, this.#restLength);
+      this.#restLength = total;
+      return EMPTY;
+    }
+    const output = Buffer.allocUnsafe(ready);
+    // One copy: then every sector is worked on in place, wherever the pieces were cut.
+    output.set(this.#rest.subarray(0, this.#restLength));
+    const used = ready - this.#restLength;
+    output.set(part(input, 0, used), this.#restLength);
+    for (let at = 0; at < ready; at += size) {
+      if (!this.#first) {
+        addLittleEndian(this.#iv, 8, 1);
+        this.#session.restart(this.#iv);
+      }
+      this.#first = false;
+      const unit = part(output, at, size);
+      this.#session.update(unit, unit);
+    }
+    this.#restLength = total - ready;
+    if (this.#restLength > 0) this.#rest.set(part(input, used, this.#restLength));
+    return output;
+  }
+
+  final(): Buffer {
+    this.#rest.fill(0);
+    if (this.#restLength > 0) {
+      throw new HwcryptError(
+        'PARTIAL_BLOCK',
+        `the message ends ${this.#restLength} bytes into a sector of ${this.#sector}`,
+      );
+    }
     return EMPTY;
   }
 }

@@ -6,10 +6,10 @@ import type { AeadAlgorithm, CipherAlgorithm } from '../algorithms.js';
 import { lengthOf } from '../drivers/buffers.js';
 import type { AeadSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
-import { AuthenticationError, HwcryptError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
+import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
 import type { Route } from '../routing/router.js';
-import { type BinaryLike, binaryBytes, type Data, dataBytes, uintOption } from './arguments.js';
-import { type Feeder, feederFor } from './blocks.js';
+import { type BinaryLike, binaryBytes, type Data, dataBytes, stringOption, uintOption } from './arguments.js';
+import { type Feeder, feederFor, SectorFeeder } from './blocks.js';
 import { LazyTransform } from './lazy-transform.js';
 import { tagNotSet } from './openssl-errors.js';
 
@@ -23,6 +23,11 @@ export interface CipherStreamOptions extends Omit<TransformOptions, 'encoding'> 
   encoding?: string;
   /** Drivers for this object alone: `afalg`, `afalg:virtio_crypto_aes_cbc`, or several in the order to try. */
   driver?: string | readonly string[];
+  /**
+   * XTS: bytes in a sector. The text may then come in any pieces; each sector is a data unit of its own, whose IV is that of
+   * the sector before plus one (dm-crypt's plain64: a little-endian number in the first eight bytes).
+   */
+  sectorSize?: number;
 }
 
 export interface AadOptions {
@@ -33,8 +38,20 @@ export interface AadOptions {
 const invalidState = (operation: string): Error =>
   nodeError('ERR_CRYPTO_INVALID_STATE', `Invalid state for operation ${operation}`);
 
-/** node:crypto says this without a code when a cipher is in no state to take data. */
-const unsupportedState = (): Error => new Error('Trying to add data in unsupported state');
+/** node:crypto says this, without a code, when a cipher is in no state to take data. The code and the reason are ours. */
+function unsupportedState(why?: string): Error {
+  const text = 'Trying to add data in unsupported state';
+  return nodeError('ERR_CRYPTO_INVALID_STATE', why === undefined ? text : `${text}: ${why}`);
+}
+
+/** Longest piece that `update` takes, less the cipher's block: node:crypto hands lengths to OpenSSL as C ints. */
+const MAX_UPDATE = 2 ** 31 - 1;
+
+function tooLong(length: number): Error {
+  return length > MAX_UPDATE
+    ? nodeRangeError('ERR_OUT_OF_RANGE', 'data is too long')
+    : unsupportedState('the data is too long for one update');
+}
 
 function invalidTagLength(length: number): TypeError {
   return nodeTypeError('ERR_CRYPTO_INVALID_AUTH_TAG', `Invalid authentication tag length: ${length}`);
@@ -43,6 +60,7 @@ function invalidTagLength(length: number): TypeError {
 /** The work behind a cipher object: a plain cipher's, or an AEAD's. */
 interface Engine {
   readonly driver: string;
+  readonly blockBytes: number;
   update(input: Uint8Array): Buffer;
   final(): Buffer;
   close(): void;
@@ -50,6 +68,7 @@ interface Engine {
 
 class PlainEngine implements Engine {
   readonly driver: string;
+  readonly blockBytes: number;
   readonly feeder: Feeder;
   readonly #close: () => void;
 
@@ -59,10 +78,15 @@ class PlainEngine implements Engine {
     direction: Direction,
     key: Uint8Array,
     iv: Uint8Array | null,
+    sectorBytes: number | undefined,
   ) {
     const session = route.driver.cipher(algorithm, direction, key, iv, route.options);
     this.driver = session.driver;
-    this.feeder = feederFor(session);
+    this.blockBytes = algorithm.blockBytes;
+    this.feeder =
+      sectorBytes === undefined
+        ? feederFor(session)
+        : new SectorFeeder(session, iv as Uint8Array, sectorBytes);
     this.#close = () => session.close();
   }
 
@@ -92,6 +116,7 @@ function ccmLimit(ivBytes: number): number {
  */
 class AeadEngine implements Engine {
   readonly driver: string;
+  readonly blockBytes: number;
   readonly algorithm: AeadAlgorithm;
   /** The tag: written by `final` when encrypting, set by the caller when decrypting. */
   tag: Uint8Array | undefined;
@@ -121,6 +146,8 @@ class AeadEngine implements Engine {
     tagBytes: number | undefined,
   ) {
     this.algorithm = algorithm;
+    // As OpenSSL has it: OCB works in blocks, the others in bytes.
+    this.blockBytes = algorithm.mode === 'ocb' ? algorithm.cipherBlockBytes : 1;
     this.fixedTagBytes = tagBytes;
     this.#encrypt = direction === 'encrypt';
     this.#ccm = algorithm.mode === 'ccm';
@@ -138,9 +165,9 @@ class AeadEngine implements Engine {
     }
   }
 
-  /** Once text has been handed over, additional data comes too late. */
-  get begun(): boolean {
-    return this.#begun;
+  /** Additional data comes too late once text has been handed over; not for OCB, which authenticates the two apart. */
+  get takesAad(): boolean {
+    return !this.#begun || this.algorithm.mode === 'ocb';
   }
 
   addAad(data: Uint8Array, plaintextLength: number | undefined): void {
@@ -157,14 +184,14 @@ class AeadEngine implements Engine {
 
   update(input: Uint8Array): Buffer {
     if (this.#ccm) return this.#ccmUpdate(input);
-    this.#begun = true;
     const length = lengthOf(input);
+    if (length > 0) this.#begun = true;
     if (!this.#incremental) {
       if (length > 0) this.#text.push(Uint8Array.prototype.slice.call(input));
       return EMPTY;
     }
-    this.#start();
     if (length === 0) return EMPTY;
+    this.#start();
     const output = Buffer.allocUnsafe(length);
     this.#session.update(input, output);
     return output;
@@ -223,8 +250,9 @@ class AeadEngine implements Engine {
     const length = lengthOf(input);
     this.#checkCcmLength(length);
     const announced = this.#plaintextLength;
-    if (this.#ccmState !== 'waiting' || (announced !== undefined && announced !== length)) {
-      throw unsupportedState();
+    if (this.#ccmState !== 'waiting') throw unsupportedState('CCM takes its whole text in one update');
+    if (announced !== undefined && announced !== length) {
+      throw unsupportedState(`plaintextLength is ${announced}, the text has ${length} bytes`);
     }
     this.#begun = true;
     if (!this.#encrypt && this.tag === undefined) {
@@ -278,9 +306,10 @@ abstract class CipherObject extends LazyTransform {
   /** The driver that does the work, with its kernel driver where one was pinned: `afalg:virtio_crypto_aes_cbc`. */
   readonly driver: string;
   #decoder: StringDecoder | undefined;
+  #waiting: ((error?: Error | null) => void)[] | undefined;
 
-  constructor(engine: PlainEngine | AeadEngine, options: CipherStreamOptions | undefined) {
-    super(options as TransformOptions | undefined);
+  constructor(engine: PlainEngine | AeadEngine, options: CipherStreamOptions | null | undefined) {
+    super(options as TransformOptions);
     this.engine = engine;
     this.aead = engine instanceof AeadEngine ? engine : undefined;
     this.driver = engine.driver;
@@ -313,12 +342,8 @@ abstract class CipherObject extends LazyTransform {
     const input = dataBytes(data, inputEncoding);
     const { engine } = this;
     if (engine === undefined) throw unsupportedState();
-    let output: Buffer;
-    try {
-      output = engine.update(input);
-    } catch (error) {
-      throw error instanceof HwcryptError && error.code === 'PARTIAL_BLOCK' ? unsupportedState() : error;
-    }
+    if (lengthOf(input) > MAX_UPDATE - engine.blockBytes) throw tooLong(lengthOf(input));
+    const output = engine.update(input);
     if (outputEncoding && outputEncoding !== 'buffer') return this.#text(outputEncoding).write(output);
     return output;
   }
@@ -331,10 +356,15 @@ abstract class CipherObject extends LazyTransform {
     if (engine === undefined) throw nodeError('ERR_CRYPTO_INVALID_STATE', 'Invalid state');
     this.engine = undefined;
     let output: Buffer;
+    let failure: Error | null = null;
     try {
       output = engine.final();
+    } catch (error) {
+      failure = error as Error;
+      throw error;
     } finally {
       engine.close();
+      this.#ended(failure);
     }
     if (outputEncoding && outputEncoding !== 'buffer') return this.#text(outputEncoding).end(output);
     return output;
@@ -345,17 +375,19 @@ abstract class CipherObject extends LazyTransform {
     const { engine } = this;
     if (engine === undefined) throw invalidState('setAutoPadding');
     if (engine instanceof PlainEngine) {
-      engine.feeder.padding = autoPadding === undefined ? true : Boolean(autoPadding);
+      // Without an argument it is off, as in node:crypto, whatever its manual says: what was written so must be read so.
+      engine.feeder.padding = Boolean(autoPadding);
     }
     return this;
   }
 
   /** Additional data that is authenticated and not encrypted; before the first `update`. */
   setAAD(buffer: BinaryLike, options?: AadOptions): this {
+    const encoding = stringOption(options, 'encoding');
     const plaintextLength = uintOption(options, 'plaintextLength');
-    const data = binaryBytes(buffer, 'aadbuf', options?.encoding);
+    const data = binaryBytes(buffer, 'aadbuf', encoding);
     const { aead } = this;
-    if (aead === undefined || this.engine === undefined || aead.begun) throw invalidState('setAAD');
+    if (aead === undefined || this.engine === undefined || !aead.takesAad) throw invalidState('setAAD');
     aead.addAad(data, plaintextLength);
     return this;
   }
@@ -364,17 +396,32 @@ abstract class CipherObject extends LazyTransform {
   [Symbol.dispose](): void {
     this.engine?.close();
     this.engine = undefined;
+    this.#ended(null);
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#ended(error);
     this[Symbol.dispose]();
     callback(error);
+  }
+
+  /** Has `settle` called when the message ends, well or not. */
+  protected whenEnded(settle: (error?: Error | null) => void): void {
+    this.#waiting ??= [];
+    this.#waiting.push(settle);
+  }
+
+  #ended(error: Error | null): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined) return;
+    this.#waiting = undefined;
+    for (const settle of waiting) settle(error);
   }
 
   #text(encoding: string): StringDecoder {
     if (this.#decoder === undefined) {
       if (!Buffer.isEncoding(encoding)) {
-        throw nodeTypeError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`);
+        throw nodeTypeError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${String(encoding)}`);
       }
       this.#decoder = new StringDecoder(encoding);
     } else if (encodingOf(new StringDecoder(encoding as BufferEncoding)) !== encodingOf(this.#decoder)) {
@@ -389,7 +436,30 @@ export class Cipheriv extends CipherObject {
   getAuthTag(): Buffer {
     const tag = this.engine === undefined ? this.aead?.tag : undefined;
     if (tag === undefined) throw invalidState('getAuthTag');
-    return tag as Buffer;
+    // A copy each time, as node:crypto gives it.
+    return Buffer.from(tag);
+  }
+
+  /**
+   * The tag of an AEAD used as a stream, as soon as it is there, which saves finding the event to ask for it in.
+   * Rejects with the stream's error where it fails, and with ERR_CRYPTO_INVALID_STATE where it is destroyed first.
+   */
+  getAuthTagAsync(): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error | null): void => {
+        if (error) {
+          reject(error);
+          return;
+        }
+        try {
+          resolve(this.getAuthTag());
+        } catch (caught) {
+          reject(caught);
+        }
+      };
+      if (this.engine === undefined || this.aead === undefined) settle();
+      else this.whenEnded(settle);
+    });
   }
 }
 
@@ -411,37 +481,66 @@ export class Decipheriv extends CipherObject {
   }
 }
 
-/** Makes the object for a request whose arguments have been turned into bytes. */
+/** A request whose arguments have been turned into bytes. */
+export interface CipherObjectRequest {
+  readonly route: Route;
+  readonly algorithm: CipherAlgorithm | AeadAlgorithm;
+  /** The algorithm as it was asked for. */
+  readonly name: string;
+  readonly direction: Direction;
+  readonly key: Uint8Array;
+  readonly iv: Uint8Array | null;
+  /** `options.authTagLength` */
+  readonly tagBytes: number | undefined;
+}
+
 export function makeCipher(
-  route: Route,
-  algorithm: CipherAlgorithm | AeadAlgorithm,
-  direction: Direction,
-  key: Uint8Array,
-  iv: Uint8Array | null,
-  options: CipherStreamOptions | undefined,
+  request: CipherObjectRequest,
+  options: CipherStreamOptions | null | undefined,
 ): Cipheriv | Decipheriv {
+  const { route, algorithm, name, direction, key, iv } = request;
+  const sectorBytes = sectorLength(algorithm, options);
   // In node:crypto's order: the IV, then the tag's length, then the key.
   checkIv(algorithm, iv);
   let engine: PlainEngine | AeadEngine;
   if (algorithm.kind === 'aead') {
-    const tagBytes = tagLength(algorithm, options);
+    const tagBytes = tagLength(algorithm, name, request.tagBytes);
     checkKey(algorithm, key);
     engine = new AeadEngine(route, algorithm, direction, key, iv as Uint8Array, tagBytes);
   } else {
     checkKey(algorithm, key);
-    engine = new PlainEngine(route, algorithm, direction, key, iv);
+    engine = new PlainEngine(route, algorithm, direction, key, iv, sectorBytes);
   }
   return direction === 'encrypt' ? new Cipheriv(engine, options) : new Decipheriv(engine, options);
 }
 
 /** `options.authTagLength` checked for an AEAD; undefined where any length will do (GCM). */
-function tagLength(algorithm: AeadAlgorithm, options: CipherStreamOptions | undefined): number | undefined {
-  const named = uintOption(options, 'authTagLength');
-  if (named === undefined) {
+function tagLength(algorithm: AeadAlgorithm, name: string, given: number | undefined): number | undefined {
+  if (given === undefined) {
     if (algorithm.mode === 'gcm') return undefined;
     if (algorithm.mode === 'chacha20-poly1305') return 16;
-    throw nodeTypeError('ERR_CRYPTO_INVALID_AUTH_TAG', `authTagLength required for ${algorithm.name}`);
+    throw nodeTypeError('ERR_CRYPTO_INVALID_AUTH_TAG', `authTagLength required for ${name}`);
   }
-  if (!algorithm.tagBytes.includes(named)) throw invalidTagLength(named);
-  return named;
+  if (!algorithm.tagBytes.includes(given)) throw invalidTagLength(given);
+  return given;
+}
+
+/** `options.sectorSize`, which only XTS knows: a whole number of cipher blocks. */
+function sectorLength(
+  algorithm: CipherAlgorithm | AeadAlgorithm,
+  options: CipherStreamOptions | null | undefined,
+): number | undefined {
+  const given = uintOption(options, 'sectorSize');
+  if (given === undefined) return undefined;
+  if (algorithm.mode !== 'xts' || given === 0 || given % algorithm.cipherBlockBytes !== 0) {
+    const why =
+      algorithm.mode === 'xts'
+        ? `must be a multiple of ${algorithm.cipherBlockBytes}`
+        : `is for XTS, not for ${algorithm.name}`;
+    throw nodeTypeError(
+      'ERR_INVALID_ARG_VALUE',
+      `The property 'options.sectorSize' ${why}. Received ${given}`,
+    );
+  }
+  return given;
 }

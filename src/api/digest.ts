@@ -17,7 +17,9 @@ export interface DigestStreamOptions extends TransformOptions {
 
 /** `options.outputLength` checked against the algorithm; undefined where none was named. */
 export function outputLength(algorithm: HashAlgorithm, options: unknown): number | undefined {
-  const named = (options as { outputLength?: unknown } | null | undefined)?.outputLength;
+  // Anything but an object is no options, as in node:crypto.
+  if (typeof options !== 'object') return undefined;
+  const named = (options as { outputLength?: unknown } | null)?.outputLength;
   if (named === undefined) return undefined;
   const length = checkUint32(named, 'options.outputLength');
   if (!algorithm.xof && length !== algorithm.digestBytes) throw notXof();
@@ -25,13 +27,17 @@ export function outputLength(algorithm: HashAlgorithm, options: unknown): number
 }
 
 const finalized = (): Error => nodeError('ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
+const updateFailed = (): Error => nodeError('ERR_CRYPTO_HASH_UPDATE_FAILED', 'Hash update failed');
 
 abstract class DigestObject extends LazyTransform {
+  /** Until the digest has been made, by `digest` or by the end of the stream. */
   protected session: DigestSession | undefined;
+  /** `digest` was called. The end of the stream does not count: after it `digest` may be called once. */
+  protected finalized = false;
   readonly driver: string;
 
-  constructor(session: DigestSession, options: TransformOptions | undefined) {
-    super(options);
+  constructor(session: DigestSession, options: TransformOptions | null | undefined) {
+    super(options as TransformOptions);
     this.session = session;
     this.driver = session.driver;
   }
@@ -48,7 +54,7 @@ abstract class DigestObject extends LazyTransform {
 
   override _flush(callback: TransformCallback): void {
     try {
-      this.push(this.digest());
+      this.push(this.digestAtEnd());
     } catch (error) {
       callback(error as Error);
       return;
@@ -58,12 +64,29 @@ abstract class DigestObject extends LazyTransform {
 
   update(data: Data, inputEncoding?: string | null): this {
     // In node:crypto's order: the state comes before the type of the data.
-    if (this.session === undefined) throw finalized();
-    this.session.update(dataBytes(data, inputEncoding));
+    if (this.finalized) throw finalized();
+    const input = dataBytes(data, inputEncoding);
+    if (this.session === undefined) throw updateFailed();
+    this.session.update(input);
     return this;
   }
 
   abstract digest(outputEncoding?: string | null): Buffer | string;
+
+  /** What the stream gives at its end. */
+  protected abstract digestAtEnd(): Buffer;
+
+  /** The digest out of the session, which is closed. */
+  protected takeDigest(session: DigestSession, length: number): Buffer {
+    this.session = undefined;
+    const output = Buffer.allocUnsafe(length);
+    try {
+      session.digest(output);
+    } finally {
+      session.close();
+    }
+    return output;
+  }
 
   /** Frees what is held natively, for an object that will not be taken to `digest`. */
   [Symbol.dispose](): void {
@@ -79,8 +102,10 @@ abstract class DigestObject extends LazyTransform {
 
 export class Hash extends DigestObject {
   readonly #length: number;
+  /** The digest that the stream gave at its end. */
+  #ended: Buffer | undefined;
 
-  constructor(session: DigestSession, length: number, options: TransformOptions | undefined) {
+  constructor(session: DigestSession, length: number, options: TransformOptions | null | undefined) {
     super(session, options);
     this.#length = length;
   }
@@ -89,22 +114,29 @@ export class Hash extends DigestObject {
   digest(): Buffer;
   digest(outputEncoding: string): string;
   digest(outputEncoding?: string | null): Buffer | string {
+    if (this.finalized) throw finalized();
+    // As text first, since an object may do anything while it becomes text.
+    const encoding = outputEncoding && `${outputEncoding}`;
+    const { session } = this;
+    const result = session === undefined ? this.#ended : this.takeDigest(session, this.#length);
+    if (result === undefined) throw finalized();
+    this.finalized = true;
+    this.#ended = undefined;
+    return encoded(result, encoding);
+  }
+
+  protected override digestAtEnd(): Buffer {
     const { session } = this;
     if (session === undefined) throw finalized();
-    this.session = undefined;
-    const output = Buffer.allocUnsafe(this.#length);
-    try {
-      session.digest(output);
-    } finally {
-      session.close();
-    }
-    return encoded(output, outputEncoding);
+    this.#ended = this.takeDigest(session, this.#length);
+    // A copy, since whoever reads the stream may write into what he gets.
+    return Buffer.from(this.#ended);
   }
 
   /** A second Hash in the same state. Its length may be another one, for an extendable hash. */
   copy(options?: DigestStreamOptions): Hash {
     const { session } = this;
-    if (session === undefined) throw finalized();
+    if (this.finalized || session === undefined) throw finalized();
     const algorithm = session.algorithm as HashAlgorithm;
     const length = outputLength(algorithm, options);
     return new Hash(session.clone(), length ?? algorithm.digestBytes, options);
@@ -112,20 +144,22 @@ export class Hash extends DigestObject {
 }
 
 export class Hmac extends DigestObject {
-  /** The MAC, as a Buffer or as text; empty when it is asked for again, as in node:crypto. */
+  /** The MAC, as a Buffer or as text; empty when it is asked for again or after the stream, as in node:crypto. */
   digest(): Buffer;
   digest(outputEncoding: string): string;
   digest(outputEncoding?: string | null): Buffer | string {
+    const encoding = outputEncoding && `${outputEncoding}`;
     const { session } = this;
-    if (session === undefined) return encoded(Buffer.alloc(0), outputEncoding);
-    this.session = undefined;
-    const output = Buffer.allocUnsafe(session.algorithm.digestBytes);
-    try {
-      session.digest(output);
-    } finally {
-      session.close();
-    }
-    return encoded(output, outputEncoding);
+    this.finalized = true;
+    return encoded(session === undefined ? Buffer.alloc(0) : this.#take(session), encoding);
+  }
+
+  protected override digestAtEnd(): Buffer {
+    return this.session === undefined ? Buffer.alloc(0) : this.#take(this.session);
+  }
+
+  #take(session: DigestSession): Buffer {
+    return this.takeDigest(session, session.algorithm.digestBytes);
   }
 }
 

@@ -30,14 +30,26 @@ export function defaultInstance(): Hwcrypt {
  * node:crypto's classes may be called with `new` or without, with the arguments of the `create…` functions. The proxy gives the
  * exported name that behaviour, and leaves `instanceof` and the prototype what they are.
  */
-function callable<C extends object, A extends unknown[], R extends object>(
+function callable<C extends { prototype: object }, A extends unknown[], R extends object>(
   target: C,
   make: (...args: A) => R,
 ): C & ((...args: A) => R) & (new (...args: A) => R) {
-  return new Proxy(target, {
+  const proxy = new Proxy(target, {
     apply: (_target, _this, args) => make(...(args as A)),
-    construct: (_target, args) => make(...(args as A)),
+    construct: (_target, args, newTarget) => {
+      const object = make(...(args as A));
+      // A class that extends this one: what it adds is on its own prototype.
+      return newTarget === proxy ? object : Object.setPrototypeOf(object, newTarget.prototype);
+    },
   }) as C & ((...args: A) => R) & (new (...args: A) => R);
+  // So that `cipher.constructor === Cipheriv`, as everywhere.
+  Object.defineProperty(target.prototype, 'constructor', {
+    value: proxy,
+    configurable: true,
+    enumerable: false,
+    writable: true,
+  });
+  return proxy;
 }
 
 export function createCipheriv(

@@ -13,6 +13,7 @@ import {
   randomBytes as nodeRandomBytes,
 } from 'node:crypto';
 import { inspect } from 'node:util';
+import { isAnyArrayBuffer } from 'node:util/types';
 
 import {
   type AeadAlgorithm,
@@ -114,9 +115,9 @@ type Options = Readonly<Record<string, unknown>> | null | undefined;
 
 const NONE = new Uint8Array(0);
 
-/** Wipes a key that was a copy of ours (out of a KeyObject), not one that the caller still holds. */
+/** Wipes a key that is a copy of ours (out of a KeyObject), not one that the caller still holds. */
 function done(given: unknown, key: Uint8Array): void {
-  if (!ArrayBuffer.isView(given) && typeof given !== 'string' && !(given instanceof ArrayBuffer)) wipe(key);
+  if (typeof given === 'object' && !ArrayBuffer.isView(given) && !isAnyArrayBuffer(given)) wipe(key);
 }
 
 /** An order of drivers, and what one-shot calls found out about each name under it. */
@@ -241,6 +242,7 @@ export class Hwcrypt {
     const encoding = options == null ? undefined : stringOption(options, 'encoding');
     const key = keyBytes(givenKey, encoding);
     const iv = ivBytes(givenIv);
+    const tagBytes = uintOption(options, 'authTagLength');
     const found = this.#cipherLike(name);
     if (found === undefined) {
       if (this.#leaveToNode(options as Options)) {
@@ -248,10 +250,12 @@ export class Hwcrypt {
       }
       throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', 'Unknown cipher');
     }
-    const route = this.#route(found, options as Options);
-    const cipher = makeCipher(route, found, direction, key, iv, options ?? undefined);
-    done(givenKey, key);
-    return cipher;
+    try {
+      const route = this.#route(found, options as Options);
+      return makeCipher({ route, algorithm: found, name, direction, key, iv, tagBytes }, options);
+    } finally {
+      done(givenKey, key);
+    }
   }
 
   createHash(algorithm: string, options?: DigestStreamOptions | null): Hash {
@@ -283,10 +287,12 @@ export class Hwcrypt {
       }
       throw invalidDigest(algorithm);
     }
-    const route = this.#route(found, options as Options);
-    const hmac = new Hmac(route.driver.mac(found, secret, route.options), options ?? undefined);
-    done(key, secret);
-    return hmac;
+    try {
+      const route = this.#route(found, options as Options);
+      return new Hmac(route.driver.mac(found, secret, route.options), options ?? undefined);
+    } finally {
+      done(key, secret);
+    }
   }
 
   /** One-shot hash, as node:crypto's `hash`: hexadecimal text unless another encoding is named. */

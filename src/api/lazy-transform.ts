@@ -10,12 +10,12 @@ import { Transform, type TransformOptions } from 'node:stream';
 const STATES = ['_readableState', '_writableState'] as const;
 
 interface Lazy {
-  _streamOptions?: TransformOptions | undefined;
+  _options?: TransformOptions | undefined;
 }
 
 // A function and not a class: a class would have to call Transform's constructor first thing.
 function LazyTransformBase(this: Lazy, options?: TransformOptions): void {
-  if (options !== undefined) this._streamOptions = options;
+  this._options = options;
 }
 Object.setPrototypeOf(LazyTransformBase.prototype, Transform.prototype);
 Object.setPrototypeOf(LazyTransformBase, Transform);
@@ -44,12 +44,11 @@ function become(self: Record<string, unknown> & Lazy): void {
       writable: true,
     });
   }
-  (Transform as unknown as (this: object, options?: TransformOptions) => void).call(
-    self,
-    self._streamOptions,
-  );
+  (Transform as unknown as (this: object, options?: TransformOptions) => void).call(self, self._options);
   // Text is handed to update() with its encoding, as node:crypto does.
-  (self['_writableState'] as { decodeStrings?: boolean }).decodeStrings = false;
+  const writable = self['_writableState'] as { decodeStrings?: boolean; defaultEncoding?: string };
+  writable.decodeStrings = false;
+  if (!self._options?.defaultEncoding) writable.defaultEncoding = 'buffer';
 }
 
 export const LazyTransform = LazyTransformBase as unknown as new (options?: TransformOptions) => Transform;

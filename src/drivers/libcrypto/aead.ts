@@ -34,6 +34,8 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
   readonly #tagParams: number;
   readonly #encrypt: boolean;
   readonly #ccm: boolean;
+  /** CCM alone: OpenSSL works the nonce's length into the key schedule, so another length takes the key again. */
+  readonly #key: Uint8Array | undefined;
   #ivBytes: number;
   #lengthCell: Uint8Array | undefined;
 
@@ -56,12 +58,17 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     this.incremental = algorithm.mode === 'gcm' || algorithm.mode === 'chacha20-poly1305';
     // OpenSSL takes a CCM message in one call, whose length is an int.
     if (this.#ccm) this.messageBytes = MAX_CALL;
+    const kept = this.#ccm ? new Uint8Array(algorithm.keyBytes) : undefined;
+    this.#key = kept;
 
     const box = evp.cipherContexts.acquire();
     const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_CIPHER_CTX_new failed');
     this.#ctx = ctx;
-    this.borrow(() => evp.cipherContexts.release(box));
+    this.borrow(() => {
+      kept?.fill(0);
+      evp.cipherContexts.release(box);
+    });
     this.#ivBytes = algorithm.ivBytes;
     this.#tagParams = evp.tagParams(tagBytes);
     if (
@@ -78,8 +85,14 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
 
   rekey(key: Uint8Array): void {
     this.ready();
-    const keyBytes = checkKey(this.algorithm, key);
+    checkKey(this.algorithm, key);
+    this.#key?.set(key);
+    this.#setKey(key);
+  }
+
+  #setKey(key: Uint8Array): void {
     const { scratch } = this.#evp;
+    const keyBytes = this.algorithm.keyBytes;
     scratch.bytes.set(key, KEY);
     const ok = this.#evp.cipherInit(this.#ctx, 0, scratch.address + KEY, 0, -1, 0);
     scratch.bytes.fill(0, KEY, KEY + keyBytes);
@@ -394,6 +407,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
   #setIvBytes(ivBytes: number): void {
     if (this.#evp.cipherCtrl(this.#ctx, CTRL_SET_IVLEN, ivBytes, 0) !== 1) throw this.#broken();
     this.#ivBytes = ivBytes;
+    if (this.#key) this.#setKey(this.#key);
   }
 
   #wrongWay(direction: Direction): Error {
