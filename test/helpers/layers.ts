@@ -25,6 +25,8 @@ export interface Layer {
   readonly timeoutSeconds: number;
   /** Without a sign of life for so long, the file that runs has failed. */
   readonly silenceSeconds: number;
+  /** How long a process may go on after its last test; default 10. */
+  readonly farewellSeconds?: number;
   /** Must it have tests? */
   readonly optional?: boolean;
 }

@@ -1,6 +1,7 @@
 /** Runs the files of one layer in the machine that this process is in, and gathers what comes out. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { projectFolder } from '../../rig/index.js';
 import { compiledFile, type Layer, testFiles } from './layers.js';
 import type { Event, FileResult, LayerResult } from './results.js';
@@ -15,8 +16,7 @@ export interface LayerRun {
   readonly signal?: AbortSignal;
 }
 
-/** How long a process may go on after its last test. */
-const farewellMs = 10_000;
+const farewellSeconds = 10;
 const outputBytes = 64 * 1024;
 
 export const eventsFile = 'events.jsonl';
@@ -94,12 +94,13 @@ function runProcess(
       ],
       {
         cwd: projectFolder,
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
         env: { ...process.env, HWCRYPT_RESULTS: run.resultsFolder, HWCRYPT_LAYER: layer.name },
       },
     );
 
     const results: FileResult[] = [];
+    /** The last test that began; there may be none that runs. */
     let running: string | undefined;
     let ended = 0;
     let killedFor: string | undefined;
@@ -120,7 +121,10 @@ function runProcess(
       clearTimeout(silence);
       silence =
         ended === files.length
-          ? setTimeout(() => kill('something keeps the process alive after its last test'), farewellMs)
+          ? setTimeout(
+              () => kill('something keeps the process alive after its last test'),
+              (layer.farewellSeconds ?? farewellSeconds) * 1000,
+            )
           : setTimeout(
               () => kill(`no sign of life for ${layer.silenceSeconds} s`),
               layer.silenceSeconds * 1000,
@@ -136,18 +140,20 @@ function runProcess(
       appendFileSync(`${run.resultsFolder}/${eventsFile}`, `${JSON.stringify(event)}\n`);
       if (event.type === 'file') {
         results.push({ file: event.file, tests: [], troubles: [], output: '' });
-      } else if (event.type === 'start') {
-        running = event.name;
       } else if (event.type === 'test') {
         const { type: _, ...test } = event;
         current().tests.push(test);
-        running = undefined;
       } else if (event.type === 'file-end') {
         ended += 1;
+        running = undefined;
         listen();
-      } else {
+      } else if (event.type === 'stray') {
         current().troubles.push(event.message);
       }
+    });
+    (child.stdio[4] as Readable).setEncoding('utf8').on('data', (text: string) => {
+      running = text.trimEnd().split('\n').at(-1);
+      listen();
     });
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -160,7 +166,7 @@ function runProcess(
       clearTimeout(silence);
       run.signal?.removeEventListener('abort', onAbort);
       const file = current();
-      const where = running === undefined ? '' : `, in: ${running}`;
+      const where = running === undefined ? '' : `, the last test to begin was: ${running}`;
       const failed = results.some(({ tests, troubles }) => {
         return troubles.length > 0 || tests.some(({ outcome }) => outcome === 'failed');
       });
