@@ -87,6 +87,7 @@ async function check(): Promise<void> {
   const bin = `${projectFolder}/node_modules/.bin`;
   // scripts/run.mjs has just compiled, and hands over what the compiler said.
   const compiled = process.env['HWCRYPT_TSC'];
+  delete process.env['HWCRYPT_TSC'];
   const types =
     compiled === undefined
       ? await tool(`${bin}/tsc`, ['-b'])
