@@ -144,20 +144,23 @@ class Guarded {
   readonly #at: number;
 
   constructor(length: number, offset = 0, content?: Uint8Array) {
-    this.#whole = new Uint8Array(new ArrayBuffer(length + 2 * MARGIN + 16)).fill(MARK);
+    this.#whole = new Uint8Array(length + 2 * MARGIN + 16);
     this.#at = MARGIN + (offset & 15);
     this.view = this.#whole.subarray(this.#at, this.#at + length);
+    // Inside too: of an output that is longer than what is written to it, the end must keep its marks.
+    this.#whole.fill(MARK, 0, this.#at + Math.min(length, 8192));
+    this.#whole.fill(MARK, this.#at + Math.max(0, length - 64));
     if (content) this.view.set(content);
   }
 
   /** Fails where something was written outside of `view`, or inside from `length` on. */
   check(what: string, length: number = this.view.length): void {
     const end = this.#at + length;
-    for (let i = 0; i < this.#whole.length; i++) {
-      if (i >= this.#at && i < end) continue;
-      if (this.#whole[i] !== MARK)
-        assert.fail(`${what}: wrote to byte ${i - this.#at} of an output of ${length}`);
-    }
+    const unmarked = (byte: number) => byte !== MARK;
+    const before = this.#whole.subarray(0, this.#at).findIndex(unmarked);
+    if (before >= 0) assert.fail(`${what}: wrote ${this.#at - before} bytes before the output`);
+    const after = this.#whole.subarray(end).findIndex(unmarked);
+    if (after >= 0) assert.fail(`${what}: wrote to byte ${length + after} of an output of ${length}`);
   }
 }
 
@@ -229,6 +232,14 @@ function mayRefuse(error: unknown): boolean {
     'MESSAGE_TOO_LARGE',
   ].includes(code);
 }
+
+/** Codes of a driver that does not offer a length of tag or nonce which the algorithm has. */
+const NOT_OFFERED = [
+  'ALGORITHM_UNAVAILABLE',
+  'ERR_CRYPTO_INVALID_IV',
+  'ERR_CRYPTO_INVALID_AUTH_TAG',
+  'MESSAGE_TOO_LARGE',
+];
 
 /** The value of `act`, or undefined where the driver has the right to refuse it. */
 function unlessRefused<T>(act: () => T): T | undefined {
@@ -327,7 +338,8 @@ function cipherLengths({ lengths }: Suite, algorithm: CipherAlgorithm): number[]
     (length) =>
       length % blockBytes === 0 &&
       length >= minBytes &&
-      (mode !== 'cfb1' || length <= 130 || length % 113 === 0),
+      (mode !== 'cfb1' || length <= 130 || length % 113 === 0) &&
+      (mode !== 'cfb8' || length <= 600 || length % 17 === 0),
   );
 }
 
@@ -976,7 +988,7 @@ function aeadTests(suite: Suite, algorithm: AeadAlgorithm): void {
         }
         if (fail) {
           const act = () => session.open(iv!, aad!, input, tag!, output);
-          refuses(act, ['AUTH_FAILED'], `${vector.file}, ${vector.at}`);
+          refuses(act, ['AUTH_FAILED', ...NOT_OFFERED], `${vector.file}, ${vector.at}`);
           same(output, new Uint8Array(input.length), `${vector.file}, ${vector.at}: what is left`);
           return new Uint8Array();
         }

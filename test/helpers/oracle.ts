@@ -221,11 +221,13 @@ function aead(job: Job, key: Uint8Array, defaultTagBytes: number): Answer {
   const name = job.algorithm as 'aes-128-gcm';
   const authTagLength = job.tag?.length ?? job.tagBytes ?? defaultTagBytes;
   const aad = job.aad ?? new Uint8Array();
-  const lengths = { plaintextLength: job.input.length };
+  // For CCM the text must be named even if there is none, and by an address that is not null.
+  const input = job.input.length > 0 ? job.input : Buffer.alloc(1).subarray(1);
+  const lengths = { plaintextLength: input.length };
   if (job.op === 'encrypt') {
     const cipher = crypto.createCipheriv(name, key, job.iv!, { authTagLength });
     if (aad.length > 0) cipher.setAAD(aad, lengths);
-    const output = cipher.update(job.input);
+    const output = cipher.update(input);
     const rest = cipher.final();
     return { output: Buffer.concat([output, rest]), tag: cipher.getAuthTag() };
   }
@@ -233,7 +235,7 @@ function aead(job: Job, key: Uint8Array, defaultTagBytes: number): Answer {
   decipher.setAuthTag(job.tag!);
   if (aad.length > 0) decipher.setAAD(aad, lengths);
   try {
-    const output = decipher.update(job.input);
+    const output = decipher.update(input);
     return { output: Buffer.concat([output, decipher.final()]) };
   } catch {
     return { output: new Uint8Array(), refused: true };

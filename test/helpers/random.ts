@@ -1,5 +1,7 @@
 /** Random numbers that come out the same again: every failure names its seed, and HWCRYPT_TEST_SEED brings it back. */
 
+import { createCipheriv } from 'node:crypto';
+
 /** The seed of this run: HWCRYPT_TEST_SEED (a number, or `random`), or always the same one. */
 export const SEED: number = seedOf(process.env['HWCRYPT_TEST_SEED']);
 
@@ -44,6 +46,12 @@ export class Random {
   }
 
   bytes(length: number): Uint8Array {
+    // A long run of bytes is the keystream of AES in counter mode under a random key: a hundred times faster.
+    if (length > 2048) {
+      const stream = createCipheriv('aes-128-ctr', this.bytes(16), this.bytes(16));
+      const bytes = stream.update(Buffer.alloc(length));
+      return new Uint8Array(bytes.buffer, bytes.byteOffset, length);
+    }
     const words = new Uint32Array(Math.ceil(length / 4));
     for (let i = 0; i < words.length; i++) words[i] = this.word();
     return new Uint8Array(words.buffer, 0, length);

@@ -152,17 +152,29 @@ function* files<S extends { readonly pattern: RegExp }>(
   sources: readonly S[],
 ): Generator<{ file: string; path: string; source: S; match: RegExpExecArray }> {
   const root = vectorsFolder();
-  for (const top of ['ciphers', 'hashes', 'HMAC', 'CMAC']) {
-    const names = readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).sort();
-    for (const name of names) {
-      const file = `${top}/${name}`;
-      for (const source of sources) {
-        const match = source.pattern.exec(file);
-        if (match) yield { file, path: join(root, file), source, match };
-      }
+  for (const file of filesIn(root)) {
+    for (const source of sources) {
+      const match = source.pattern.exec(file);
+      if (match) yield { file, path: join(root, file), source, match };
     }
   }
 }
+
+/** A folder's files, listed once: a suite asks for one algorithm after the other, and in a guest each look is dear. */
+function filesIn(root: string): readonly string[] {
+  let list = listed.get(root);
+  if (!list) {
+    list = ['ciphers', 'hashes', 'HMAC', 'CMAC'].flatMap((top) =>
+      readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
+        .sort()
+        .map((name) => `${top}/${name}`),
+    );
+    listed.set(root, list);
+  }
+  return list;
+}
+
+const listed = new Map<string, readonly string[]>();
 
 /** A record of a file in CAVS's shape: what stands in it, and before it in brackets or alone. Names in upper case. */
 interface Entry {
