@@ -10,6 +10,7 @@ import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '.
 import type { Route } from '../routing/router.js';
 import { type BinaryLike, binaryBytes, type Data, dataBytes, stringOption, uintOption } from './arguments.js';
 import { type Feeder, feederFor, SectorFeeder } from './blocks.js';
+import { shortGcmTag } from './deprecations.js';
 import { LazyTransform } from './lazy-transform.js';
 import { tagNotSet } from './openssl-errors.js';
 
@@ -476,6 +477,7 @@ export class Decipheriv extends CipherObject {
     if (fixedTagBytes === undefined ? !algorithm.tagBytes.includes(length) : length !== fixedTagBytes) {
       throw invalidTagLength(length);
     }
+    if (fixedTagBytes === undefined && length < algorithm.defaultTagBytes) shortGcmTag();
     aead.tag = Uint8Array.prototype.slice.call(tag);
     return this;
   }

@@ -9,11 +9,13 @@ import {
   type CipherStreamOptions,
   Decipheriv as DecipherivClass,
 } from './cipher.js';
+import { classCalled } from './deprecations.js';
 import { type DigestStreamOptions, Hash as HashClass, Hmac as HmacClass } from './digest.js';
 import {
   type CipherInfo,
   type CipherOneShotOptions,
   type DigestOneShotOptions,
+  type HashOptions,
   Hwcrypt,
   type OneShotOptions,
 } from './instance.js';
@@ -33,10 +35,15 @@ export function defaultInstance(): Hwcrypt {
 function callable<C extends { prototype: object }, A extends unknown[], R extends object>(
   target: C,
   make: (...args: A) => R,
+  called: () => void = () => {},
 ): C & ((...args: A) => R) & (new (...args: A) => R) {
   const proxy = new Proxy(target, {
-    apply: (_target, _this, args) => make(...(args as A)),
+    apply: (_target, _this, args) => {
+      called();
+      return make(...(args as A));
+    },
     construct: (_target, args, newTarget) => {
+      called();
       const object = make(...(args as A));
       // A class that extends this one: what it adds is on its own prototype.
       return newTarget === proxy ? object : Object.setPrototypeOf(object, newTarget.prototype);
@@ -90,13 +97,14 @@ export function hash(
   outputEncoding?: string,
   options?: DigestOneShotOptions,
 ): string;
+export function hash(algorithm: string, data: Data, options: HashOptions): Buffer | string;
 export function hash(
   algorithm: string,
   data: Data,
-  outputEncoding?: string,
+  outputEncoding?: string | HashOptions,
   options?: DigestOneShotOptions,
 ): Buffer | string {
-  return defaultInstance().hash(algorithm, data, outputEncoding, options);
+  return defaultInstance().hash(algorithm, data, outputEncoding as string, options);
 }
 
 export function randomBytes(size: number, callback: (error: Error | null, bytes: Buffer) => void): void;
@@ -188,8 +196,8 @@ export function hmacAsync(
 
 export const Cipheriv = callable(CipherivClass, createCipheriv);
 export const Decipheriv = callable(DecipherivClass, createDecipheriv);
-export const Hash = callable(HashClass, createHash);
-export const Hmac = callable(HmacClass, createHmac);
+export const Hash = callable(HashClass, createHash, () => classCalled('Hash'));
+export const Hmac = callable(HmacClass, createHmac, () => classCalled('Hmac'));
 
 export type { BinaryLike, Data, KeyLike } from './arguments.js';
 export type { AadOptions, CipherStreamOptions } from './cipher.js';
@@ -199,6 +207,7 @@ export {
   type CipherOneShotOptions,
   type DigestOneShotOptions,
   type DriverReport,
+  type HashOptions,
   Hwcrypt,
   type OneShotOptions,
   type OpenOptions,

@@ -10,6 +10,7 @@ import {
   getCipherInfo as nodeGetCipherInfo,
   getCiphers as nodeGetCiphers,
   getHashes as nodeGetHashes,
+  hash as nodeHash,
   randomBytes as nodeRandomBytes,
 } from 'node:crypto';
 import { inspect } from 'node:util';
@@ -36,6 +37,7 @@ import {
   type BinaryLike,
   binaryBytes,
   checkString,
+  checkUint32,
   type Data,
   dataBytes,
   encoded,
@@ -48,6 +50,7 @@ import {
   uintOption,
 } from './arguments.js';
 import { type Cipheriv, type CipherStreamOptions, type Decipheriv, makeCipher } from './cipher.js';
+import { xofWithoutLength } from './deprecations.js';
 import { type DigestStreamOptions, Hash, Hmac, invalidDigest, outputLength } from './digest.js';
 import {
   aeadOnce,
@@ -95,6 +98,11 @@ export interface DigestOneShotOptions extends OneShotOptions {
   outputLength?: number;
 }
 
+/** Third argument of `hash` where the running Node takes options there (from 24 on). */
+export interface HashOptions extends DigestOneShotOptions {
+  outputEncoding?: string;
+}
+
 export interface CipherInfo {
   name: string;
   nid?: number;
@@ -126,6 +134,21 @@ interface Way {
   readonly ciphers: Map<string, OneShot<CipherLike>>;
   readonly hashes: Map<string, OneShot<HashAlgorithm>>;
   readonly macs: Map<string, OneShot<MacAlgorithm>>;
+}
+
+let hashOptions: boolean | undefined;
+
+/** Does the running Node take an object as the third argument of `hash`? Older ones refuse it. */
+function takesHashOptions(): boolean {
+  if (hashOptions === undefined) {
+    try {
+      nodeHash('sha1', '', {} as never);
+      hashOptions = true;
+    } catch {
+      hashOptions = false;
+    }
+  }
+  return hashOptions;
 }
 
 /** Every spelling of every algorithm is some hundreds; of mixed case there is no end, so what is kept is bounded. */
@@ -192,10 +215,11 @@ export class Hwcrypt {
     return this.#wayFor(options).router.route(algorithm);
   }
 
-  /** True where a name that hwcrypt's table lacks may be left to node:crypto. */
+  /** True where a name that hwcrypt's table lacks may be left to node:crypto: it is among the drivers that may be asked. */
   #leaveToNode(options: Options): boolean {
-    const spec = options?.['driver'];
-    return spec === undefined ? this.#everything : spec === 'node';
+    return this.#wayFor(options).router.order.some(
+      ({ driver, kernelDriver }) => driver.name === 'node' && kernelDriver === undefined,
+    );
   }
 
   #cipherLike(name: string): CipherLike | undefined {
@@ -268,6 +292,7 @@ export class Hwcrypt {
       throw new Error('Digest method not supported');
     }
     const length = outputLength(found, options);
+    if (length === undefined && found.xof) xofWithoutLength();
     const route = this.#route(found, options as Options);
     return new Hash(
       route.driver.hash(found, route.options),
@@ -298,28 +323,45 @@ export class Hwcrypt {
   /** One-shot hash, as node:crypto's `hash`: hexadecimal text unless another encoding is named. */
   hash(algorithm: string, data: Data, outputEncoding: 'buffer', options?: DigestOneShotOptions): Buffer;
   hash(algorithm: string, data: Data, outputEncoding?: string, options?: DigestOneShotOptions): string;
+  hash(algorithm: string, data: Data, options: HashOptions): Buffer | string;
   hash(
     algorithm: string,
     data: Data,
-    outputEncoding: string = 'hex',
+    outputEncoding?: string | HashOptions,
     options?: DigestOneShotOptions,
   ): Buffer | string {
     checkString(algorithm, 'algorithm');
     if (typeof data !== 'string' && !ArrayBuffer.isView(data)) {
       throw invalidType('input', 'of type string or an instance of Buffer, TypedArray, or DataView', data);
     }
-    if (typeof outputEncoding !== 'string')
-      throw invalidType('outputEncoding', 'of type string', outputEncoding);
-    if (outputEncoding !== 'buffer' && !Buffer.isEncoding(outputEncoding)) {
+    let encoding: unknown = outputEncoding;
+    let given: DigestOneShotOptions | undefined = options;
+    if (typeof outputEncoding === 'object' && outputEncoding !== null && takesHashOptions()) {
+      given = outputEncoding;
+      encoding = outputEncoding.outputEncoding ?? undefined;
+    }
+    encoding = encoding === undefined ? 'hex' : encoding;
+    if (typeof encoding !== 'string') throw invalidType('outputEncoding', 'of type string', encoding);
+    if (encoding.toLowerCase() !== 'buffer' && !Buffer.isEncoding(encoding)) {
       throw nodeTypeError(
         'ERR_INVALID_ARG_VALUE',
-        `The argument 'outputEncoding' is invalid. Received ${inspect(outputEncoding)}`,
+        `The argument 'outputEncoding' is invalid. Received ${inspect(encoding)}`,
       );
     }
-    if (hashAlgorithm(algorithm) === undefined && !this.#leaveToNode(options as Options)) {
-      throw new Error(`Digest method ${algorithm} is not supported`);
+    const length = given?.outputLength;
+    if (length !== undefined) checkUint32(length, 'outputLength');
+    const found = hashAlgorithm(algorithm);
+    if (found === undefined) {
+      if (!this.#leaveToNode(given as Options)) {
+        throw new Error(`Digest method ${algorithm} is not supported`);
+      }
+      if (length === undefined) return nodeHash(algorithm, data as string, encoding as 'hex');
+    } else if (length === undefined) {
+      if (found.xof) xofWithoutLength();
+    } else if (!found.xof && length !== found.digestBytes) {
+      throw new Error(`Output length ${length} is invalid for ${algorithm}, which does not support XOF`);
     }
-    return encoded(this.digest(algorithm, data, options), outputEncoding);
+    return encoded(this.digest(algorithm, data, given), encoding);
   }
 
   /** Random bytes: the first driver's own generator (libcrypto's is Node's). With a callback, off the event loop. */

@@ -5,6 +5,7 @@
  * than encrypting a short message. node:crypto puts it off in the same way; programs that look at `_readableState`
  * see no difference.
  */
+import { createHash } from 'node:crypto';
 import { Transform, type TransformOptions } from 'node:stream';
 
 const STATES = ['_readableState', '_writableState'] as const;
@@ -34,6 +35,17 @@ for (const state of STATES) {
   });
 }
 
+let known: { encoding: string | undefined } | undefined;
+
+/** The `defaultEncoding` that the running Node gives its own ciphers: `buffer` before Node 24, whose streams refuse that. */
+function nodesDefault(): string | undefined {
+  if (known === undefined) {
+    const own = createHash('sha256') as unknown as { _writableState?: { defaultEncoding?: string } };
+    known = { encoding: own._writableState?.defaultEncoding };
+  }
+  return known.encoding;
+}
+
 function become(self: Record<string, unknown> & Lazy): void {
   // Plain properties first, so that the constructor's own assignments do not come back to the accessors.
   for (const state of STATES) {
@@ -48,7 +60,8 @@ function become(self: Record<string, unknown> & Lazy): void {
   // Text is handed to update() with its encoding, as node:crypto does.
   const writable = self['_writableState'] as { decodeStrings?: boolean; defaultEncoding?: string };
   writable.decodeStrings = false;
-  if (!self._options?.defaultEncoding) writable.defaultEncoding = 'buffer';
+  const encoding = nodesDefault();
+  if (encoding !== undefined && !self._options?.defaultEncoding) writable.defaultEncoding = encoding;
 }
 
 export const LazyTransform = LazyTransformBase as unknown as new (options?: TransformOptions) => Transform;
