@@ -264,14 +264,8 @@ export class AfalgDriver implements Driver {
 
   /** Binds, and sets a key and a tag length, since engines that skip 192-bit keys are not rare. */
   #try(target: Target, keyBytes: number, tagBytes: number): Reason | undefined {
-    const name = keyOf(target);
-    const failed = this.#unbindable.get(name);
-    if (failed) return failed;
     const opened = this.#open(target);
-    if (opened.reason) {
-      if (!passing(opened.reason)) this.#unbindable.set(name, opened.reason);
-      return opened.reason;
-    }
+    if (opened.reason) return opened.reason;
     const tfm = opened.value;
     try {
       return (
@@ -285,9 +279,15 @@ export class AfalgDriver implements Driver {
 
   /** Opens a transformation; a pinned one is checked to be what was asked for. */
   #open(target: Target): Outcome<Tfm> {
-    const opened = Tfm.open(target, this.#facts);
-    if (opened.reason || target.pinned === undefined) return opened;
     const key = keyOf(target);
+    const failed = this.#unbindable.get(key);
+    if (failed) return { reason: failed };
+    const opened = Tfm.open(target, this.#facts);
+    if (opened.reason) {
+      if (!passing(opened.reason)) this.#unbindable.set(key, opened.reason);
+      return opened;
+    }
+    if (target.pinned === undefined) return opened;
     if (!this.#verified.has(key)) {
       // Binding by name may have put a new instance together, which may now be the best of its algorithm.
       this.#forget();
