@@ -261,8 +261,8 @@ function checkClosed(
 ): void {
   session.close();
   session.close();
-  session[Symbol.dispose]();
   for (const [i, use] of uses.entries()) refuses(use, USED_UP, `${what}: call ${i} after close()`);
+  session[Symbol.dispose]();
 }
 
 // --- Ciphers ---------------------------------------------------------------------------------------------------------
