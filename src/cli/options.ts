@@ -192,19 +192,19 @@ export function nearest(name: string, known: readonly string[]): string[] {
     .slice(0, 2);
 }
 
+/** Insertions, deletions, replacements and swaps of neighbours. */
 function edits(a: string, b: string): number {
+  let older: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      next.push(
-        Math.min(
-          (row[j] as number) + 1,
-          (next[j - 1] as number) + 1,
-          (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
-        ),
-      );
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = swapped ? (older[j - 2] as number) + 1 : replaced;
+      next.push(Math.min(replaced, swap, (row[j] as number) + 1, (next[j - 1] as number) + 1));
     }
+    older = row;
     row = next;
   }
   return row[b.length] as number;
