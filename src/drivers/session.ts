@@ -58,9 +58,12 @@ export abstract class SessionBase {
     if (this.life !== 'ready') notReady(this.driver, this.life);
   }
 
-  /** Marks the session as failed and passes the error on, for `throw this.fail(error)`. */
+  /**
+   * Marks the session as failed and passes the error on, for `throw this.fail(error)`. During an asynchronous call that is
+   * for `busy` to do, which also frees what a session closed meanwhile still holds.
+   */
   protected fail<E>(error: E): E {
-    this.life = 'failed';
+    if (this.life === 'ready') this.life = 'failed';
     return error;
   }
 

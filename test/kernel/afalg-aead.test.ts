@@ -228,3 +228,20 @@ test('in pieces: refused, and the session goes on', () => {
   assert.throws(() => session.finish(new Uint8Array(16)), { code: 'SESSION_UNUSABLE' });
   session.seal(new Uint8Array(12), new Uint8Array(), new Uint8Array(), new Uint8Array(), new Uint8Array(16));
 });
+
+test('closing during a call that fails frees the sockets all the same', async () => {
+  const before = openSockets();
+  const opener = afalg.aead(aeadOf('aes-128-gcm'), 'decrypt', randomBytes(16));
+  const output = new Uint8Array(40_000);
+  const running = opener.openAsync(
+    new Uint8Array(12),
+    new Uint8Array(4),
+    randomBytes(40_000),
+    new Uint8Array(16),
+    output,
+  );
+  opener.close();
+  await assert.rejects(running, AuthenticationError);
+  assert.ok(output.every((byte) => byte === 0));
+  assert.deepEqual(openSockets(), before);
+});

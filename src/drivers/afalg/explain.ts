@@ -368,7 +368,7 @@ function explainBind(attempt: Attempt, errno: string, facts: Facts, reason: Make
       const others = [...allowed.anyone, ...(facts.privileged ? allowed.privileged : [])];
       return reason(
         'AF_ALG_RESTRICTED',
-        `AF_ALG offers ${algorithm} to nobody here (${where}); of type ${type} it offers ${others.length > 0 ? others.join(', ') : 'nothing'}`,
+        `AF_ALG offers ${algorithm} to nobody here (${where}); of type ${type} Linux 7.3 offers ${others.length > 0 ? others.join(', ') : 'nothing'}`,
         ELSEWHERE,
       );
     }

@@ -96,6 +96,15 @@ function targetOf(algorithm: Algorithm, options: CipherOptions = {}): Outcome<Ta
   if (algorithm.kind === 'hash' && algorithm.xof) {
     return { reason: { code: 'ALGORITHM_NOT_OFFERED', message: 'the kernel has no extendable output' } };
   }
+  if (algorithm.kind === 'aead' && !atLeast(readKernelVersion(), 4, 9)) {
+    return {
+      reason: {
+        code: 'ALGORITHM_NOT_OFFERED',
+        message: 'kernels before Linux 4.9 lay AEAD messages out in another way, which hwcrypt does not do',
+        cure: 'use the libcrypto driver',
+      },
+    };
+  }
   const type: AlgType =
     algorithm.kind === 'cipher' ? 'skcipher' : algorithm.kind === 'aead' ? 'aead' : 'hash';
   return { value: { type, algorithm: name, pinned: options.kernelDriver } };

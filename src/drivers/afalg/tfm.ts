@@ -194,8 +194,13 @@ export interface Limits {
   readonly requestBytes: number;
 }
 
-/** ALG_MAX_PAGES of 4 KiB: what one request took before Linux 4.14, and a size at which the fixed cost is well spread. */
+/** A size at which the fixed cost of a request is well spread. */
 const PIECE_BYTES = 65_536;
+/**
+ * Before Linux 4.14 a request was worked off in portions of ALG_MAX_PAGES, 16 pages of output, between which the kernel
+ * relied on the driver's IV: one page less is one portion from any address.
+ */
+const OLD_PIECE_BYTES = 15 * 4096;
 /** Largest page size of the architectures: socket buffers count in whole pages. */
 const PAGE_BYTES = 65_536;
 
@@ -217,7 +222,7 @@ export function limitsOf(sendBuffer: number, receiveBuffer: number, several: boo
   const least = Math.min(sendBuffer, receiveBuffer);
   // Rounded to the largest page there is; a buffer of less counts in 4 KiB pages, of which the kernel grants at least one.
   const whole = least >= PAGE_BYTES ? least - (least % PAGE_BYTES) : Math.max(4096, least - (least % 4096));
-  const pieceBytes = Math.min(PIECE_BYTES, whole);
+  const pieceBytes = Math.min(several ? PIECE_BYTES : OLD_PIECE_BYTES, whole);
   return { pieceBytes, requestBytes: several ? whole : pieceBytes };
 }
 

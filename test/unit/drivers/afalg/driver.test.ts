@@ -56,7 +56,7 @@ test('without AF_ALG: a reason everywhere, an error on use, and one socket() in 
 
 test('limits follow the socket buffers', () => {
   assert.deepEqual(limitsOf(212_992, 212_992, true), { pieceBytes: 65_536, requestBytes: 196_608 });
-  assert.deepEqual(limitsOf(212_992, 212_992, false), { pieceBytes: 65_536, requestBytes: 65_536 });
+  assert.deepEqual(limitsOf(212_992, 212_992, false), { pieceBytes: 61_440, requestBytes: 61_440 });
   assert.deepEqual(limitsOf(212_992, 20_000, true), { pieceBytes: 16_384, requestBytes: 16_384 });
   assert.deepEqual(limitsOf(100, 100, true), { pieceBytes: 4096, requestBytes: 4096 });
   assert.deepEqual(limitsOf(1 << 20, 1 << 21, true), { pieceBytes: 65_536, requestBytes: 1 << 20 });

@@ -230,7 +230,7 @@ const ROWS: Row[] = [
     'ENOENT',
     { ...k73, privileged: false },
     'AF_ALG_RESTRICTED',
-    /it offers nothing/,
+    /offers nothing/,
   ],
   [
     '7.3: only to the privileged',
