@@ -98,12 +98,18 @@ async function check(): Promise<void> {
     tests:
       status === 0
         ? [{ name, outcome: 'passed', ms: 0 }]
-        : [{ name, outcome: 'failed', ms: 0, message: output.trim().split('\n').slice(0, 200).join('\n') }],
+        : [{ name, outcome: 'failed', ms: 0, message: excerpt(output) }],
     troubles: [],
     output: '',
   });
   const files = [file('types (tsc -b)', types), file('style (biome check)', style)];
   section('check', files, performance.now() - started);
+}
+
+function excerpt(output: string): string {
+  const lines = output.replaceAll(`${projectFolder}/`, '').trim().split('\n');
+  const more = lines.length > 200 ? [`… and ${lines.length - 200} more lines`] : [];
+  return [...lines.slice(0, 200), ...more].join('\n');
 }
 
 function tool(program: string, args: readonly string[]): Promise<{ status: number; output: string }> {

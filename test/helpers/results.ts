@@ -65,12 +65,21 @@ export function describeFailures(files: readonly FileResult[]): string {
       parts.push(`  written meanwhile by ${file.file}:\n${indent(file.output.trimEnd())}\n`);
     }
   }
-  for (const file of files) {
-    for (const test of file.tests.filter(({ outcome }) => outcome === 'skipped')) {
-      parts.push(`- skipped: ${file.file} › ${test.name}${test.message ? `: ${test.message}` : ''}\n`);
+  return parts.join('') + describeSkipped(files);
+}
+
+/** Tests of one file that are skipped for one reason are told of together. */
+function describeSkipped(files: readonly FileResult[]): string {
+  let text = '';
+  for (const { file, tests } of files) {
+    const skipped = tests.filter(({ outcome }) => outcome === 'skipped');
+    for (const reason of new Set(skipped.map(({ message }) => message ?? ''))) {
+      const names = skipped.filter(({ message }) => (message ?? '') === reason).map(({ name }) => name);
+      const more = names.length > 1 ? ` and ${names.length - 1} more` : '';
+      text += `- skipped: ${file} › ${names[0]}${more}${reason === '' ? '' : `: ${reason}`}\n`;
     }
   }
-  return parts.join('');
+  return text;
 }
 
 export function describeSlowest(files: readonly FileResult[], count: number): string {

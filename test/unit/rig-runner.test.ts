@@ -138,6 +138,16 @@ describe('results', () => {
     assert.equal(tallyLine({ passed: 2, failed: 1, skipped: 3 }), '2 passed, 1 failed, 3 skipped');
   });
 
+  test('what is skipped for one reason is told once', () => {
+    const skipped = (name: string, message: string) =>
+      ({ name, outcome: 'skipped', ms: 0, message }) as const;
+    const tests = [skipped('a', 'no driver'), skipped('b', 'no driver'), skipped('c', '')];
+    assert.equal(
+      describeFailures([{ ...file, troubles: [], tests }]),
+      '- skipped: x.test › a and 1 more: no driver\n- skipped: x.test › c\n',
+    );
+  });
+
   test('the slowest come first', () => {
     assert.match(describeSlowest([file], 1), /^ +1\.50 s +x\.test › slow\n$/);
   });
