@@ -403,6 +403,8 @@ export function readModuleRules(root = '/'): ModuleRule[] {
 export interface ModuleIndex {
   /** False where /lib/modules/RELEASE is not there to look into (a container, a kernel without modules). */
   readonly known: boolean;
+  /** Are the aliases of built-in code among `aliases` (modules.builtin.modinfo, Linux 5.2 and later)? Then what has none is not there. */
+  readonly complete: boolean;
   readonly builtin: ReadonlySet<string>;
   /** Loadable modules: name → path below /lib/modules/RELEASE. */
   readonly files: ReadonlyMap<string, string>;
@@ -419,10 +421,13 @@ export function readModuleIndex(kernelRelease: string, root = '/'): ModuleIndex 
   const folder = `/lib/modules/${kernelRelease}`;
   const dep = readText(`${folder}/modules.dep`, root);
   const builtin = readText(`${folder}/modules.builtin`, root);
-  const aliases = parseModulesAlias(readText(`${folder}/modules.alias`, root) ?? '');
-  parseBuiltinModinfo(readText(`${folder}/modules.builtin.modinfo`, root) ?? '', aliases);
+  const alias = readText(`${folder}/modules.alias`, root);
+  const modinfo = readText(`${folder}/modules.builtin.modinfo`, root);
+  const aliases = parseModulesAlias(alias ?? '');
+  parseBuiltinModinfo(modinfo ?? '', aliases);
   return {
     known: dep !== undefined || builtin !== undefined,
+    complete: dep !== undefined && builtin !== undefined && alias !== undefined && modinfo !== undefined,
     builtin: parseModuleFiles(builtin ?? ''),
     files: parseModulePaths(dep ?? ''),
     aliases,

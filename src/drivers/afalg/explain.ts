@@ -479,7 +479,7 @@ type Part =
   | { readonly state: 'blocked'; readonly module: string; readonly rule: ModuleRule }
   | { readonly state: 'unloaded' | 'absent'; readonly modules: readonly string[] };
 
-function partState(piece: string, facts: Facts): Part {
+function partState(piece: string, facts: Pick<Facts, 'algorithms' | 'index' | 'loaded' | 'rules'>): Part {
   const seen = facts.algorithms.algorithms.some(
     (entry) => entry.name === piece || entry.name.startsWith(`${piece}(`),
   );
@@ -497,6 +497,16 @@ function partState(piece: string, facts: Facts): Part {
   // A template has no line in /proc/crypto, and a built-in one no alias on kernels before 5.2: its module name may tell.
   if (facts.index.builtin.has(moduleName(piece))) return { state: 'there' };
   return { state: 'absent', modules: [] };
+}
+
+/** Does the kernel certainly lack this plain name (`aes`, `sha256`), registered or in a module that it could load? */
+export function certainlyAbsent(
+  piece: string,
+  facts: Pick<Facts, 'algorithms' | 'index' | 'loaded' | 'rules'>,
+): boolean {
+  return (
+    facts.index.complete && facts.algorithms.source !== 'none' && partState(piece, facts).state === 'absent'
+  );
 }
 
 function missingPart(algorithm: string, facts: Facts, reason: Make): Reason | undefined {

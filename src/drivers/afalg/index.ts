@@ -51,7 +51,16 @@ import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
 import { AfalgAead } from './aead.js';
 import { AfalgCipher } from './cipher.js';
 import { AfalgDigest, type DigestContext } from './digest.js';
-import { type AlgType, afalgType, explain, isOffCpu, offCpuMasked, restricted } from './explain.js';
+import {
+  type AlgType,
+  afalgType,
+  certainlyAbsent,
+  components,
+  explain,
+  isOffCpu,
+  offCpuMasked,
+  restricted,
+} from './explain.js';
 import { LiveFacts } from './facts.js';
 import { type Limits, type Outcome, Resources, readLimits, type Target, Tfm, unavailable } from './tfm.js';
 
@@ -171,6 +180,8 @@ export class AfalgDriver implements Driver {
   readonly #facts = (): LiveFacts => new LiveFacts(tryOffCpu, this.#stable);
   /** Targets that could not be bound. Each failure costs two runs of modprobe, and three key sizes share a name. */
   readonly #unbindable = new Map<string, Reason>();
+  /** Plain names → whether the kernel lacks them. */
+  readonly #absent = new Map<string, boolean>();
 
   probe(): Probe {
     this.#probe ??= this.#look();
@@ -182,6 +193,7 @@ export class AfalgDriver implements Driver {
     this.#limits = undefined;
     this.#supports.clear();
     this.#unbindable.clear();
+    this.#absent.clear();
     this.#stable.clear();
     this.#forget();
     this.#unkeyed.clear();
@@ -289,7 +301,7 @@ export class AfalgDriver implements Driver {
   /** Opens a transformation; a pinned one is checked to be what was asked for. */
   #open(target: Target): Outcome<Tfm> {
     const key = keyOf(target);
-    const failed = this.#unbindable.get(key);
+    const failed = this.#unbindable.get(key) ?? this.#notBuilt(target);
     if (failed) return { reason: failed };
     const opened = Tfm.open(target, this.#facts);
     if (opened.reason) {
@@ -306,6 +318,28 @@ export class AfalgDriver implements Driver {
     if (!reason) return opened;
     opened.value.release();
     return { reason };
+  }
+
+  /**
+   * Is a cipher or hash in the name one that this kernel has in no form? Then it is not asked: it would run modprobe
+   * up to four times for each mode of it.
+   */
+  #notBuilt(target: Target): Reason | undefined {
+    if (target.pinned !== undefined) return undefined;
+    const piece = components(target.algorithm).at(-1) as string;
+    let absent = this.#absent.get(piece);
+    if (absent === undefined) {
+      absent = certainlyAbsent(piece, this.#facts());
+      this.#absent.set(piece, absent);
+    }
+    if (!absent) return undefined;
+    const {
+      syscall: _,
+      errno: __,
+      ...reason
+    } = explain({ call: 'bind', ...target }, ERRNO.ENOENT, this.#facts());
+    this.#unbindable.set(keyOf(target), reason);
+    return reason;
   }
 
   implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {

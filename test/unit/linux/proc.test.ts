@@ -262,7 +262,13 @@ test('module files and aliases', () => {
     'alias crypto-cbc cbc\nalias net-pf-38 af_alg\nalias pci:v00 x\nalias crypto-aes aes_ti\nalias crypto-aes aes-generic\n',
   );
   parseBuiltinModinfo('md5.alias=crypto-md5\0md5.license=GPL\0xts.alias=crypto-xts', aliases);
-  const index = { known: true, builtin: new Set<string>(), files: new Map<string, string>(), aliases };
+  const index = {
+    known: true,
+    complete: true,
+    builtin: new Set<string>(),
+    files: new Map<string, string>(),
+    aliases,
+  };
   assert.deepEqual(providers(index, 'crypto-aes'), ['aes_ti', 'aes_generic']);
   assert.deepEqual(providers(index, 'crypto-md5'), ['md5']);
   assert.deepEqual(providers(index, 'net-pf-38'), ['af_alg']);
@@ -346,6 +352,7 @@ test('readers: order and hiding of modprobe.d, module index, sysctls; all missin
       ],
     );
     const index = readModuleIndex('7.3.0', root);
+    assert.equal(index.complete, false);
     assert.deepEqual(
       [index.known, index.files.get('xts') === 'kernel/crypto/xts.ko.zst', index.builtin.has('md5')],
       [true, true, true],

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 
-import { ALLOWLIST, type Attempt, afalgType, components, explain } from '#src/drivers/afalg/explain.js';
+import {
+  ALLOWLIST,
+  type Attempt,
+  afalgType,
+  certainlyAbsent,
+  components,
+  explain,
+} from '#src/drivers/afalg/explain.js';
 import type { Facts } from '#src/drivers/afalg/facts.js';
 import { ERRNO } from '#src/linux/errno.js';
 import { CRYPTO_ALG, type KernelAlgorithm, parseKernelRelease } from '#src/linux/index.js';
@@ -48,6 +55,7 @@ const HEALTHY: Facts = {
   rules: [],
   index: {
     known: true,
+    complete: true,
     builtin: new Set(['aes_generic']),
     files: new Map(
       [
@@ -82,7 +90,13 @@ const HEALTHY: Facts = {
   offCpuMasked: undefined,
 };
 
-const BARE = { known: false, builtin: new Set<string>(), files: new Map(), aliases: new Map() } as const;
+const BARE = {
+  known: false,
+  complete: false,
+  builtin: new Set<string>(),
+  files: new Map(),
+  aliases: new Map(),
+} as const;
 const bind = (type: string, algorithm: string, pinned?: string): Attempt => ({
   call: 'bind',
   type,
@@ -634,6 +648,21 @@ test('anything can be explained', () => {
       },
     ),
   );
+});
+
+test('what is certainly absent', () => {
+  const facts = { ...HEALTHY };
+  for (const [piece, absent] of [
+    ['aes', false],
+    ['sha256', false],
+    ['xts', false],
+    ['sm4', true],
+  ] as const) {
+    assert.equal(certainlyAbsent(piece, facts), absent, piece);
+    // Where built-in code cannot be seen into, or nothing is listed, nothing is certain.
+    assert.equal(certainlyAbsent(piece, { ...facts, index: { ...HEALTHY.index, complete: false } }), false);
+    assert.equal(certainlyAbsent(piece, { ...facts, algorithms: { algorithms: [], source: 'none' } }), false);
+  }
 });
 
 test('types and components', () => {
