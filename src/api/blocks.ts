@@ -2,7 +2,7 @@
  * From a stream of pieces of any length to the whole blocks that a driver's session works on, and back: buffering,
  * PKCS#7 padding, and the half-used keystream block of a stream mode whose driver takes whole blocks only.
  */
-import { lengthOf, part } from '../drivers/buffers.js';
+import { copyOf, lengthOf, part } from '../drivers/buffers.js';
 import { addLittleEndian } from '../drivers/chain.js';
 import type { CipherSession } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
@@ -274,7 +274,7 @@ export class SectorFeeder implements Feeder {
   constructor(session: CipherSession, iv: Uint8Array, sectorBytes: number) {
     this.#session = session;
     this.#sector = sectorBytes;
-    this.#iv = Uint8Array.prototype.slice.call(iv);
+    this.#iv = copyOf(iv);
     this.#rest = new Uint8Array(sectorBytes);
   }
 

@@ -3,7 +3,7 @@ import type { TransformCallback, TransformOptions } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
 import type { AeadAlgorithm, CipherAlgorithm } from '../algorithms.js';
-import { lengthOf } from '../drivers/buffers.js';
+import { copyOf, lengthOf } from '../drivers/buffers.js';
 import type { AeadSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
 import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
@@ -44,6 +44,10 @@ function unsupportedState(why?: string): Error {
   const text = 'Trying to add data in unsupported state';
   return nodeError('ERR_CRYPTO_INVALID_STATE', why === undefined ? text : `${text}: ${why}`);
 }
+
+/** What node:crypto says, without a code, in `final` of a message that an `update` was refused of. */
+const incomplete = (): Error =>
+  nodeError('ERR_CRYPTO_INVALID_STATE', 'Unsupported state or unable to authenticate data');
 
 /** Longest piece that `update` takes, less the cipher's block: node:crypto hands lengths to OpenSSL as C ints. */
 const MAX_UPDATE = 2 ** 31 - 1;
@@ -136,7 +140,7 @@ class AeadEngine implements Engine {
   #begun = false;
   #started = false;
   #plaintextLength: number | undefined;
-  #ccmState: 'waiting' | 'done' | 'forged' = 'waiting';
+  #ccmState: 'waiting' | 'done' | 'forged' | 'refused' = 'waiting';
 
   constructor(
     route: Route,
@@ -152,7 +156,7 @@ class AeadEngine implements Engine {
     this.fixedTagBytes = tagBytes;
     this.#encrypt = direction === 'encrypt';
     this.#ccm = algorithm.mode === 'ccm';
-    this.#iv = Uint8Array.prototype.slice.call(iv);
+    this.#iv = copyOf(iv);
     let secret = key;
     this.#open = (bytes) =>
       route.driver.aead(algorithm, direction, secret, { ...route.options, tagBytes: bytes });
@@ -161,26 +165,33 @@ class AeadEngine implements Engine {
     this.driver = session.driver;
     this.#incremental = session.incremental;
     if (!this.#incremental && !this.#encrypt && tagBytes === undefined) {
-      secret = Uint8Array.prototype.slice.call(key);
+      secret = copyOf(key);
       this.#key = secret;
     }
   }
 
-  /** Additional data comes too late once text has been handed over; not for OCB, which authenticates the two apart. */
-  get takesAad(): boolean {
-    return !this.#begun || this.algorithm.mode === 'ocb';
+  /**
+   * Additional data comes too late once text has been handed over; not for OCB, which authenticates the two apart. CCM
+   * has it in one piece: of several, node:crypto would authenticate the last.
+   */
+  get #takesAad(): boolean {
+    if (this.algorithm.mode === 'ocb') return true;
+    return !this.#begun && !(this.#ccm && this.#aad.length > 0);
   }
 
-  addAad(data: Uint8Array, plaintextLength: number | undefined): void {
+  addAad(data: Uint8Array, plaintextLength: number | undefined): boolean {
     if (this.#ccm) {
       if (plaintextLength === undefined) {
         throw nodeTypeError('ERR_MISSING_ARGS', 'options.plaintextLength required for CCM mode with AAD');
       }
       this.#checkCcmLength(plaintextLength);
-      this.#plaintextLength = plaintextLength;
     }
+    if (!this.#ccm && lengthOf(data) === 0) return true;
+    if (!this.#takesAad) return false;
+    this.#plaintextLength = plaintextLength;
     // A copy: the caller may reuse the buffer before the data is needed.
-    this.#aad.push(Uint8Array.prototype.slice.call(data));
+    this.#aad.push(copyOf(data));
+    return true;
   }
 
   update(input: Uint8Array): Buffer {
@@ -188,7 +199,7 @@ class AeadEngine implements Engine {
     const length = lengthOf(input);
     if (length > 0) this.#begun = true;
     if (!this.#incremental) {
-      if (length > 0) this.#text.push(Uint8Array.prototype.slice.call(input));
+      if (length > 0) this.#text.push(copyOf(input));
       return EMPTY;
     }
     if (length === 0) return EMPTY;
@@ -251,8 +262,17 @@ class AeadEngine implements Engine {
     const length = lengthOf(input);
     this.#checkCcmLength(length);
     const announced = this.#plaintextLength;
-    if (this.#ccmState !== 'waiting') throw unsupportedState('CCM takes its whole text in one update');
+    // An empty piece is no text yet. For node:crypto it is the whole text, or a new one behind that which there was.
+    if (length === 0) {
+      this.#begun = true;
+      return EMPTY;
+    }
+    if (this.#ccmState !== 'waiting') {
+      this.#ccmState = this.#ccmState === 'forged' ? 'forged' : 'refused';
+      throw unsupportedState('CCM takes its whole text in one update');
+    }
     if (announced !== undefined && announced !== length) {
+      this.#ccmState = 'refused';
       throw unsupportedState(`plaintextLength is ${announced}, the text has ${length} bytes`);
     }
     this.#begun = true;
@@ -274,10 +294,12 @@ class AeadEngine implements Engine {
 
   #ccmFinal(): Buffer {
     if (this.#ccmState === 'forged') throw new AuthenticationError();
+    if (this.#ccmState === 'refused') throw this.#encrypt ? incomplete() : new AuthenticationError();
     if (this.#ccmState === 'waiting') {
-      if (this.#encrypt) throw tagNotSet();
+      if (this.#encrypt && !this.#begun) throw tagNotSet();
       // node:crypto takes any tag for a message of which it saw no text. An empty text has a tag like any other.
-      if (this.tag === undefined) throw new AuthenticationError();
+      if (!this.#encrypt && this.tag === undefined) throw new AuthenticationError();
+      if (this.#plaintextLength) throw this.#encrypt ? incomplete() : new AuthenticationError();
       this.#whole(NONE);
     }
     return EMPTY;
@@ -307,6 +329,7 @@ abstract class CipherObject extends LazyTransform {
   /** The driver that does the work, with its kernel driver where one was pinned: `afalg:virtio_crypto_aes_cbc`. */
   readonly driver: string;
   #decoder: StringDecoder | undefined;
+  #encoding: string | undefined;
   #waiting: ((error?: Error | null) => void)[] | undefined;
 
   constructor(engine: PlainEngine | AeadEngine, options: CipherStreamOptions | null | undefined) {
@@ -362,6 +385,8 @@ abstract class CipherObject extends LazyTransform {
       output = engine.final();
     } catch (error) {
       failure = error as Error;
+      // Of a message that was refused there is no tag. (node:crypto gives what was in its memory.)
+      if (this.aead) this.aead.tag = undefined;
       throw error;
     } finally {
       engine.close();
@@ -388,8 +413,9 @@ abstract class CipherObject extends LazyTransform {
     const plaintextLength = uintOption(options, 'plaintextLength');
     const data = binaryBytes(buffer, 'aadbuf', encoding);
     const { aead } = this;
-    if (aead === undefined || this.engine === undefined || !aead.takesAad) throw invalidState('setAAD');
-    aead.addAad(data, plaintextLength);
+    if (aead === undefined || this.engine === undefined || !aead.addAad(data, plaintextLength)) {
+      throw invalidState('setAAD');
+    }
     return this;
   }
 
@@ -420,14 +446,14 @@ abstract class CipherObject extends LazyTransform {
   }
 
   #text(encoding: string): StringDecoder {
-    if (this.#decoder === undefined) {
-      if (!Buffer.isEncoding(encoding)) {
-        throw nodeTypeError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${String(encoding)}`);
-      }
-      this.#decoder = new StringDecoder(encoding);
-    } else if (encodingOf(new StringDecoder(encoding as BufferEncoding)) !== encodingOf(this.#decoder)) {
+    if (this.#decoder !== undefined && encoding === this.#encoding) return this.#decoder;
+    // It throws for an encoding that it does not know.
+    const decoder = new StringDecoder(encoding as BufferEncoding);
+    this.#decoder ??= decoder;
+    if (encodingOf(decoder) !== encodingOf(this.#decoder)) {
       throw nodeError('ERR_INTERNAL_ASSERTION', 'Cannot change encoding');
     }
+    this.#encoding = encoding;
     return this.#decoder;
   }
 }
@@ -478,7 +504,7 @@ export class Decipheriv extends CipherObject {
       throw invalidTagLength(length);
     }
     if (fixedTagBytes === undefined && length < algorithm.defaultTagBytes) shortGcmTag();
-    aead.tag = Uint8Array.prototype.slice.call(tag);
+    aead.tag = copyOf(tag);
     return this;
   }
 }

@@ -15,14 +15,18 @@ export interface DigestStreamOptions extends TransformOptions {
   driver?: string | readonly string[];
 }
 
-/** `options.outputLength` checked against the algorithm; undefined where none was named. */
-export function outputLength(algorithm: HashAlgorithm, options: unknown): number | undefined {
+/** `options.outputLength`, a number of bytes; undefined where none was named. */
+export function lengthOption(options: unknown): number | undefined {
   // Anything but an object is no options, as in node:crypto.
   if (typeof options !== 'object') return undefined;
   const named = (options as { outputLength?: unknown } | null)?.outputLength;
-  if (named === undefined) return undefined;
-  const length = checkUint32(named, 'options.outputLength');
-  if (!algorithm.xof && length !== algorithm.digestBytes) throw notXof();
+  return named === undefined ? undefined : checkUint32(named, 'options.outputLength');
+}
+
+/** The same, checked against the algorithm. */
+export function outputLength(algorithm: HashAlgorithm, options: unknown): number | undefined {
+  const length = lengthOption(options);
+  if (length !== undefined && !algorithm.xof && length !== algorithm.digestBytes) throw notXof();
   return length;
 }
 
@@ -148,10 +152,13 @@ export class Hmac extends DigestObject {
   digest(): Buffer;
   digest(outputEncoding: string): string;
   digest(outputEncoding?: string | null): Buffer | string {
+    // Any text at all asks for text then, even one that is no encoding.
+    if (this.finalized) return outputEncoding && outputEncoding !== 'buffer' ? '' : Buffer.alloc(0);
     const encoding = outputEncoding && `${outputEncoding}`;
     const { session } = this;
+    const result = session === undefined ? Buffer.alloc(0) : this.#take(session);
     this.finalized = true;
-    return encoded(session === undefined ? Buffer.alloc(0) : this.#take(session), encoding);
+    return encoded(result, encoding);
   }
 
   protected override digestAtEnd(): Buffer {

@@ -51,7 +51,7 @@ import {
 } from './arguments.js';
 import { type Cipheriv, type CipherStreamOptions, type Decipheriv, makeCipher } from './cipher.js';
 import { xofWithoutLength } from './deprecations.js';
-import { type DigestStreamOptions, Hash, Hmac, invalidDigest, outputLength } from './digest.js';
+import { type DigestStreamOptions, Hash, Hmac, invalidDigest, lengthOption, outputLength } from './digest.js';
 import {
   aeadOnce,
   aeadOnceAsync,
@@ -289,6 +289,7 @@ export class Hwcrypt {
       if (this.#leaveToNode(options as Options)) {
         return mark(nodeCreateHash(algorithm, options as never)) as unknown as Hash;
       }
+      lengthOption(options);
       throw new Error('Digest method not supported');
     }
     const length = outputLength(found, options);
@@ -340,7 +341,7 @@ export class Hwcrypt {
       given = outputEncoding;
       encoding = outputEncoding.outputEncoding ?? undefined;
     }
-    encoding = encoding === undefined ? 'hex' : encoding;
+    encoding = encoding === undefined ? 'hex' : encoding === '' ? 'utf8' : encoding;
     if (typeof encoding !== 'string') throw invalidType('outputEncoding', 'of type string', encoding);
     if (encoding.toLowerCase() !== 'buffer' && !Buffer.isEncoding(encoding)) {
       throw nodeTypeError(

@@ -11,7 +11,7 @@ import type {
   HashAlgorithm,
   MacAlgorithm,
 } from '../algorithms.js';
-import { lengthOf, part } from '../drivers/buffers.js';
+import { copyOf, lengthOf, part } from '../drivers/buffers.js';
 import type { AeadSession, CipherSession, DigestSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
 import { AuthenticationError } from '../errors.js';
@@ -320,11 +320,11 @@ export async function aeadOnceAsync(
   tagBytes: number,
 ): Promise<Buffer> {
   const { direction, key, data } = request;
-  const iv = Uint8Array.prototype.slice.call(request.iv ?? NONE);
+  const iv = copyOf(request.iv ?? NONE);
   checkIv(algorithm, iv);
   const session = route.driver.aead(algorithm, direction, key, { ...route.options, tagBytes });
   try {
-    const own = Uint8Array.prototype.slice.call(aad);
+    const own = copyOf(aad);
     const length = lengthOf(data);
     if (direction === 'encrypt') {
       const work = Buffer.allocUnsafeSlow(length + tagBytes);
@@ -352,7 +352,7 @@ export async function digestOnceAsync(
 ): Promise<Buffer> {
   try {
     const result = Buffer.allocUnsafeSlow(length);
-    await session.onceAsync(Uint8Array.prototype.slice.call(data), result);
+    await session.onceAsync(copyOf(data), result);
     return deliver(result, output);
   } finally {
     session.close();
