@@ -1,0 +1,642 @@
+/**
+ * The figures of one run of `openssl speed`, worked out from what its lines say: which divisor, which sizes, which engine, and how far each
+ * number may be trusted.
+ */
+import type { Basis, Doubt, EngineUse, Measurement, Run, SkippedLine } from '../bench/model.js';
+import type { Command, CommandOptions } from './command.js';
+import { keyBitsOf, opensslAlgorithm, operationOf, squeeze } from './names.js';
+import { type At, type Draft, rowKey } from './openssl-draft.js';
+import type { Cell, DoingLine, MrLine, RowLine } from './openssl-lines.js';
+import { doubt, given, type Page } from './page.js';
+import { redact } from './redact.js';
+import { rowCpu } from './sbc-bench.js';
+
+/** What 1.1.0 and later measure, and what -aead does. 1.0 stops at 8192. */
+const SIZES = [16, 64, 256, 1024, 8192, 16384];
+const AEAD_SIZES = [2, 31, 136, 1024, 8192, 16384];
+
+/** A figure shorter than this share of the nominal time is no jitter: the process slept. */
+const CPU_SHARE = 0.9;
+/** Times are printed to hundredths of a second. */
+const HALF_TICK = 0.005;
+
+/** One figure of a run before its doubts. */
+interface Figure {
+  readonly at: number;
+  readonly prefix?: string;
+  readonly name: string;
+  readonly size?: number;
+  readonly cell?: Cell | { readonly rate: number | null };
+  readonly doing?: DoingLine;
+  readonly parallel?: number;
+  readonly repetition?: number;
+  readonly cpu?: string;
+  readonly doubts: readonly Doubt[];
+}
+
+/** sbc-bench's own command: `openssl speed -elapsed -evp …`. */
+const SBC_OPTIONS: CommandOptions = { algorithms: [], elapsed: true, decrypt: false, aead: false };
+
+/** Options that all command lines of a run agree on. */
+function agreed(commands: readonly Command[]): CommandOptions | undefined {
+  const [first, ...others] = commands.map(({ options }) => options);
+  if (!first) return undefined;
+  if (others.length === 0) return first;
+  const same = (key: 'evp' | 'engine' | 'multi' | 'bytes'): Partial<CommandOptions> =>
+    first[key] !== undefined && others.every((other) => other[key] === first[key])
+      ? { [key]: first[key] }
+      : {};
+  return {
+    algorithms: [],
+    elapsed: [first, ...others].every(({ elapsed }) => elapsed),
+    decrypt: [first, ...others].every(({ decrypt }) => decrypt),
+    aead: [first, ...others].every(({ aead }) => aead),
+    ...same('evp'),
+    ...same('engine'),
+    ...same('multi'),
+    ...same('bytes'),
+  };
+}
+
+/** What the words of a run say about its divisor, and whether its counts prove them wrong. */
+function basisOf(
+  draft: Draft,
+  options: CommandOptions | undefined,
+): { basis: Basis; slept: DoingLine | undefined } {
+  const timed = draft.doings
+    .map(({ value }) => value)
+    .filter(({ nominalSeconds }) => nominalSeconds !== undefined);
+  const slept = timed.find(({ seconds, nominalSeconds }) => seconds < nominalSeconds! * CPU_SHARE);
+  if (slept) return { basis: 'cpu', slept };
+  if (draft.elapsed || options?.elapsed || draft.sbc || parallelOf(draft, options) !== undefined) {
+    return { basis: 'elapsed', slept };
+  }
+  if (timed.some(({ seconds, nominalSeconds }) => seconds < nominalSeconds! - HALF_TICK))
+    return { basis: 'cpu', slept };
+  // A command line without -elapsed, which the tool obeys.
+  if (
+    draft.commands.length > 0 &&
+    draft.commands.every(({ strict, options: own }) => strict && !own.elapsed)
+  ) {
+    return { basis: 'cpu', slept };
+  }
+  return { basis: 'unknown', slept };
+}
+
+function parallelOf(draft: Draft, options: CommandOptions | undefined): number | undefined {
+  return options?.multi ?? (draft.forked > 0 ? draft.forked : undefined);
+}
+
+function engineOf(draft: Draft, options: CommandOptions | undefined): EngineUse | undefined {
+  const fromErrors = draft.engineErrors
+    .map((line) => /\bid=(\w{1,40})/.exec(line)?.[1])
+    .find((id) => id !== undefined);
+  const requested = draft.engineInvalid ?? draft.engineSet ?? options?.engine ?? fromErrors;
+  if (requested === undefined) return undefined;
+  const major = Number.parseInt(draft.version ?? '', 10);
+  if (draft.engineInvalid !== undefined || (draft.engineSet === undefined && fromErrors !== undefined)) {
+    return { requested, loaded: 'no', reason: engineReason(draft.engineErrors) };
+  }
+  if (draft.engineSet !== undefined) return { requested, loaded: 'yes' };
+  if (major >= 4) return { requested, loaded: 'no', reason: 'OpenSSL 4.0 and later have no engines' };
+  return { requested, loaded: 'unconfirmed' };
+}
+
+/** From OpenSSL's error stack. Its last lines are a second attempt by another name, and mislead. */
+function engineReason(errors: readonly string[]): string {
+  const all = errors.join('\n');
+  if (/init failed/.test(all)) {
+    return /e_afalg\.c/.test(all)
+      ? "the engine's module is there, but its self-check failed: the kernel is too old or has no AF_ALG"
+      : "the engine's module is there, but its self-check failed";
+  }
+  if (/could not load the shared library/.test(all))
+    return "the engine's module is not there: not installed, or not built";
+  return 'no reason is given';
+}
+
+/** The driver that stands behind an engine's name. */
+const ENGINE_DRIVERS: Readonly<Record<string, string>> = {
+  afalg: 'afalg',
+  devcrypto: 'cryptodev',
+  cryptodev: 'cryptodev',
+};
+
+export function runsOf(page: Page, draft: Draft, skipped: SkippedLine[]): Run[] {
+  const options = draft.sbc ? SBC_OPTIONS : agreed(draft.commands);
+  const { basis, slept } = basisOf(draft, options);
+  const engine = engineOf(draft, options);
+  const parallel = parallelOf(draft, options);
+  const notes: string[] = [];
+  const runDoubts = doubtsOfRun(draft, basis, slept, engine);
+  const figures = figuresOf(page, draft, options, parallel, skipped, notes);
+  const allFromCounts = figures.length > 0 && figures.every(({ cell }) => cell === undefined);
+  if (allFromCounts) {
+    runDoubts.push(doubt('FROM_COUNTS', 'no printed figures: count × size over the printed seconds'));
+  }
+  const common = {
+    ...given(
+      'command',
+      draft.commands.length > 0
+        ? draft.commands
+            .map(({ text }) => text)
+            .join('; ')
+            .slice(0, 600)
+        : undefined,
+    ),
+    ...given('toolVersion', draft.version),
+    ...given('engine', engine),
+    ...given('processes', parallel),
+    ...given('processTimes', Object.keys(draft.times).length > 0 ? draft.times : undefined),
+    ...given('machine', Object.keys(draft.facts).length > 0 ? draft.facts : undefined),
+    lines: [page.number(draft.first), page.number(draft.last)] as const,
+    kdfs: [],
+  };
+  const context = {
+    options,
+    basis,
+    engine,
+    parallel,
+    strictOnly: draft.commands.length === 1,
+    version: draft.version,
+  };
+  // Rows that begin with words of their own (`SW …`, `AF …`) are what those words tell apart.
+  const groups = new Map<string, Measurement[]>();
+  if (figures.length === 0) groups.set('', []);
+  for (const figure of figures) {
+    const measurement = measurementOf(page, figure, context);
+    const own = groups.get(figure.prefix ?? '');
+    if (own) own.push(measurement);
+    else groups.set(figure.prefix ?? '', [measurement]);
+  }
+  return [...groups].map(([prefix, measurements], index) => ({
+    label: labelOf(draft, redact(prefix, 60), measurements),
+    ...common,
+    measurements,
+    doubts: [...runDoubts, ...operationDoubt(options, measurements)],
+    notes: index === 0 ? notes : [],
+  }));
+}
+
+function labelOf(draft: Draft, prefix: string, measurements: readonly Measurement[]): string {
+  if (prefix !== '') return prefix;
+  const names = [...new Set(measurements.map(({ algorithmText }) => algorithmText))].slice(0, 3).join(', ');
+  return (
+    draft.heading ?? draft.cluster ?? draft.commands.at(-1)?.text ?? (names === '' ? 'openssl speed' : names)
+  );
+}
+
+function operationDoubt(options: CommandOptions | undefined, measurements: readonly Measurement[]): Doubt[] {
+  if (options !== undefined || !measurements.some(({ operation }) => operation === undefined)) return [];
+  return [doubt('OPERATION_UNKNOWN', 'no command line is shown; with -decrypt the output looks the same')];
+}
+
+function doubtsOfRun(
+  draft: Draft,
+  basis: Basis,
+  slept: DoingLine | undefined,
+  engine: EngineUse | undefined,
+): Doubt[] {
+  const out: Doubt[] = [];
+  if (slept) {
+    out.push(
+      doubt(
+        'CPU_TIME_DIVISOR',
+        `the printed figures were divided by user CPU time, ${slept.seconds} s where ${slept.nominalSeconds} s passed: the process slept while the kernel ` +
+          'or an engine worked, or other processes had the CPU. Counts over the nominal seconds give the estimate; -elapsed gives the true figure',
+      ),
+    );
+  } else if (basis === 'cpu' && draft.doings.length === 0) {
+    out.push(
+      engine && engine.loaded !== 'no'
+        ? doubt(
+            'CPU_TIME_NO_COUNTS',
+            'without -elapsed the figures are divided by user CPU time, of which an engine needs little; without the `Doing …` lines no true figure can be given',
+          )
+        : doubt(
+            'CPU_TIME_DIVISOR',
+            'without -elapsed the figures are divided by user CPU time: right for software on an idle machine, and for nothing else',
+          ),
+    );
+  } else if (basis === 'unknown' && draft.doings.length === 0 && draft.hasFigures) {
+    out.push(
+      doubt('BASIS_UNKNOWN', 'nothing says whether the figures were divided by elapsed or by CPU time'),
+    );
+  }
+  if (engine?.loaded === 'no') {
+    out.push(
+      doubt(
+        'ENGINE_NOT_LOADED',
+        `the engine "${engine.requested}" was not loaded (${engine.reason}): what is measured is OpenSSL on the CPU`,
+      ),
+    );
+  }
+  if (engine?.loaded === 'unconfirmed') {
+    out.push(
+      doubt(
+        'ENGINE_UNCONFIRMED',
+        `the engine "${engine.requested}" was asked for; no line says that it was loaded`,
+      ),
+    );
+  }
+  const complete = draft.hasTable || draft.children.length > 0;
+  if (draft.cut || (!complete && draft.doings.length > 0)) {
+    out.push(
+      doubt(
+        'TRUNCATED',
+        draft.hasTable
+          ? 'the text has a hole among its counts'
+          : draft.headerSeen
+            ? 'the text ends between the header and the table'
+            : 'the text ends before the table',
+      ),
+    );
+  }
+  return out;
+}
+
+/** Counts and announcements of a run by name and size. */
+class Counts {
+  readonly all: readonly At<DoingLine>[];
+  readonly #byName = new Map<string, Map<number, DoingLine>>();
+  readonly #announced = new Map<string, Set<number>>();
+  readonly #used = new Set<DoingLine>();
+
+  constructor(draft: Draft, parallel: number | undefined) {
+    this.all = summed(draft.doings, parallel);
+    for (const { value } of this.all) {
+      const key = squeeze(value.name);
+      const own = this.#byName.get(key) ?? new Map<number, DoingLine>();
+      if (!own.has(value.size)) own.set(value.size, value);
+      this.#byName.set(key, own);
+    }
+    for (const { value } of [...draft.starts, ...draft.doings]) {
+      const key = squeeze(value.name);
+      this.#announced.set(key, (this.#announced.get(key) ?? new Set()).add(value.size));
+    }
+  }
+
+  /** `evp` in a table is whatever was counted, if that is one thing. */
+  #key(name: string): string {
+    const key = squeeze(name);
+    const [only] = this.#announced.keys();
+    return key === 'evp' && this.#announced.size === 1 && only !== undefined ? only : key;
+  }
+
+  /** The counts behind a printed figure, which are then no figure of their own. */
+  take(name: string, size: number | undefined): DoingLine | undefined {
+    const found = size === undefined ? undefined : this.#byName.get(this.#key(name))?.get(size);
+    if (found) this.#used.add(found);
+    return found;
+  }
+
+  has(name: string, size: number): boolean {
+    return this.#byName.get(this.#key(name))?.has(size) ?? false;
+  }
+
+  sizes(name: string): number[] {
+    return [...(this.#announced.get(this.#key(name)) ?? [])];
+  }
+
+  /** What no printed figure took. */
+  rest(): At<DoingLine>[] {
+    return this.all.filter(({ value }) => !this.#used.has(value));
+  }
+}
+
+/** Sizes of a row's columns, and how they are known. */
+function sizesOf(
+  draft: Draft,
+  counts: Counts,
+  row: RowLine,
+  options: CommandOptions | undefined,
+): { sizes: readonly number[]; doubts: Doubt[] } {
+  const n = row.cells.length;
+  if (draft.sizes && draft.sizes.length >= n) return { sizes: draft.sizes, doubts: [] };
+  const own = counts.sizes(row.name ?? 'evp');
+  if (own.length === n) return { sizes: own, doubts: [] };
+  if (options?.bytes !== undefined && n === 1) return { sizes: [options.bytes], doubts: [] };
+  if (options?.aead && n === AEAD_SIZES.length) {
+    return {
+      sizes: AEAD_SIZES,
+      doubts: [doubt('SIZES_ASSUMED', 'no header: the sizes are the usual ones of -aead')],
+    };
+  }
+  if (n === 6 || n === 5) {
+    const usual = SIZES.slice(0, n);
+    return {
+      sizes: usual,
+      doubts: [
+        doubt(
+          'SIZES_ASSUMED',
+          `no header: the sizes are the usual ones of ${n} columns, ${usual.join(', ')}`,
+        ),
+      ],
+    };
+  }
+  return {
+    sizes: [],
+    doubts: [doubt('SIZE_UNKNOWN', 'no header, and not a number of columns that tells the sizes')],
+  };
+}
+
+function figuresOf(
+  page: Page,
+  draft: Draft,
+  options: CommandOptions | undefined,
+  parallel: number | undefined,
+  skipped: SkippedLine[],
+  notes: string[],
+): Figure[] {
+  const counts = new Counts(draft, parallel);
+  const evp = evpName(draft, options);
+  const out: Figure[] = [];
+  const totals = new Map<string, number>();
+  for (const { value } of draft.rows) totals.set(rowKey(value), (totals.get(rowKey(value)) ?? 0) + 1);
+  /** Names with several rows: which of them their counts belong to is not known. */
+  const ambiguous = new Set(
+    draft.rows
+      .filter(({ value }) => totals.get(rowKey(value))! > 1)
+      .map(({ value }) => squeeze(value.name ?? '')),
+  );
+  const seen = new Map<string, number>();
+  for (const { at, value: row } of draft.rows) {
+    const key = rowKey(row);
+    const total = totals.get(key)!;
+    const repetition = (seen.get(key) ?? 0) + 1;
+    seen.set(key, repetition);
+    const { sizes, doubts } = sizesOf(draft, counts, row, options);
+    const name = isEvp(row.name) ? evp : row.name!;
+    const shared = [...doubts];
+    const cpu = draft.sbc ? (rowCpu(row.rest) ?? draft.cluster) : undefined;
+    if (total > 1) shared.push(repeatedDoubt(total, draft, cpu));
+    if (row.rest !== '' && rowCpu(row.rest) === undefined)
+      notes.push(`${redact(row.name ?? '', 40)}: ${redact(row.rest, 80)}`);
+    if (draft.sizes !== undefined && row.cells.length < draft.sizes.length) {
+      const reason = `row incomplete: ${row.cells.length} of ${draft.sizes.length} columns`;
+      skipped.push({ line: page.number(at), reason, text: redact(page.text(at)) });
+      shared.push(doubt('ROW_INCOMPLETE', `${reason}; the values are taken for the first ones, in order`));
+    }
+    for (const [column, cell] of withUnits(row.cells).entries()) {
+      const size = sizes[column];
+      out.push({
+        at,
+        name,
+        cell,
+        ...given('prefix', row.prefix),
+        ...given('size', size),
+        ...given('doing', ambiguous.has(squeeze(row.name ?? '')) ? undefined : counts.take(name, size)),
+        ...given('parallel', parallel),
+        ...given('cpu', cpu),
+        ...(total > 1 ? { repetition } : {}),
+        doubts: cell.assumed
+          ? [...shared, doubt('UNIT_ASSUMED', 'the value has no k, and all others of the row have one')]
+          : shared,
+      });
+    }
+    const missing = draft.doings.length > 0 ? sizes.filter((size) => !counts.has(name, size)) : [];
+    if (missing.length > 0 && missing.length < sizes.length) {
+      notes.push(`the \`Doing …\` lines of ${redact(name, 40)} for ${missing.join(', ')} bytes are missing`);
+    }
+  }
+
+  for (const { at, value } of draft.hasTable ? draft.rates : sumOfChildren(draft)) {
+    const own = counts.sizes(value.name);
+    const sizes = draft.sizes ?? (own.length === value.rates.length ? own : []);
+    for (const [column, rate] of value.rates.entries()) {
+      const size = sizes[column];
+      out.push({
+        at,
+        name: value.name,
+        cell: { rate },
+        ...given('size', size),
+        ...given('doing', counts.take(value.name, size)),
+        ...given('parallel', parallel),
+        doubts: size === undefined ? [doubt('SIZE_UNKNOWN', 'the line with the sizes (+H) is missing')] : [],
+      });
+    }
+  }
+
+  for (const { at, value } of counts.rest()) {
+    if (ambiguous.has(squeeze(value.name))) continue;
+    out.push({
+      at,
+      name: value.name,
+      size: value.size,
+      doing: value,
+      ...given('parallel', parallel),
+      doubts: [],
+    });
+  }
+  return out;
+}
+
+/** Up to 10 000 bytes a second the tool itself prints no `k`. Above that, where all others of the row have one, a copy has lost it. */
+function withUnits(cells: readonly Cell[]): (Cell & { assumed: boolean })[] {
+  const withUnit = cells.filter(({ thousands }) => thousands).length;
+  return cells.map((cell) => {
+    const assumed =
+      !cell.thousands &&
+      cell.rate !== null &&
+      cell.rate > 10_000 &&
+      withUnit > 0 &&
+      withUnit === cells.length - 1;
+    return assumed ? { ...cell, rate: cell.rate! * 1000, assumed } : { ...cell, assumed };
+  });
+}
+
+/** With -multi every child counts for itself: the counts of one name and size are added, over the longest of their times. */
+function summed(doings: readonly At<DoingLine>[], parallel: number | undefined): At<DoingLine>[] {
+  if (parallel === undefined) return [...doings];
+  const out = new Map<string, At<DoingLine>>();
+  for (const { at, value } of doings) {
+    const key = `${squeeze(value.name)}\u0000${value.size}`;
+    const other = out.get(key);
+    out.set(key, {
+      at: other?.at ?? at,
+      value: other
+        ? {
+            ...value,
+            count: other.value.count + value.count,
+            seconds: Math.max(other.value.seconds, value.seconds),
+          }
+        : value,
+    });
+  }
+  return [...out.values()];
+}
+
+/** The text ended before the sum, or a filter kept only the children. */
+function sumOfChildren(draft: Draft): At<Extract<MrLine, { kind: 'rates' }>>[] {
+  const out = new Map<string, At<Extract<MrLine, { kind: 'rates' }>>>();
+  for (const { at, value } of draft.children) {
+    const other = out.get(value.name);
+    const rates = value.rates.map((rate, column) => {
+      const before = other?.value.rates[column];
+      return other === undefined ? rate : rate === null || typeof before !== 'number' ? null : rate + before;
+    });
+    out.set(value.name, { at: other?.at ?? at, value: { ...value, rates } });
+  }
+  return [...out.values()];
+}
+
+/** What `evp` stands for, which is what 1.x calls whatever -evp measures: the one name among the counts, or the command line's. */
+function evpName(draft: Draft, options: CommandOptions | undefined): string {
+  const names = new Set([...draft.doings, ...draft.starts, ...draft.children].map(({ value }) => value.name));
+  const [only] = names;
+  return names.size === 1 && only !== undefined && only.toLowerCase() !== 'evp'
+    ? only
+    : (options?.evp ?? 'evp');
+}
+
+function isEvp(name: string | undefined): boolean {
+  return name === undefined || name.toLowerCase() === 'evp';
+}
+
+function repeatedDoubt(times: number, draft: Draft, cpu: string | undefined): Doubt {
+  const where = /twice/.test(draft.cluster ?? '')
+    ? 'measured twice on one cluster'
+    : 'probably different CPU clusters';
+  return doubt(
+    'REPEATED_ROW',
+    `${times} rows of this name: ${cpu !== undefined && draft.cluster === undefined ? 'one for each CPU named' : where}`,
+  );
+}
+
+interface FigureContext {
+  readonly options: CommandOptions | undefined;
+  readonly basis: Basis;
+  readonly engine: EngineUse | undefined;
+  readonly parallel: number | undefined;
+  readonly strictOnly: boolean;
+  readonly version: string | undefined;
+}
+
+function measurementOf(page: Page, figure: Figure, context: FigureContext): Measurement {
+  const { name, size, cell, doing } = figure;
+  const { basis, options } = context;
+  const doubts = [...figure.doubts];
+  const algorithm = opensslAlgorithm(name);
+  if (!algorithm) {
+    doubts.push(
+      isEvp(name)
+        ? doubt(
+            'ALGORITHM_UNKNOWN',
+            '`evp` is what 1.x calls anything that -evp measures; no command line names it',
+          )
+        : doubt('ALGORITHM_UNKNOWN', 'no algorithm of this name in the table'),
+    );
+  }
+  const isCipher = algorithm === undefined || algorithm.kind === 'cipher' || algorithm.kind === 'aead';
+  const notEvp = isNotEvp(name, context);
+  if (notEvp) doubts.push(doubt('NOT_EVP', notEvp));
+
+  const nominal = doing?.nominalSeconds;
+  const isOverNominal = doing !== undefined && nominal !== undefined && basis === 'cpu';
+  const byCounts = doing
+    ? doing.seconds > 0
+      ? (doing.count * doing.size) / doing.seconds
+      : null
+    : undefined;
+  const claimed = cell ? cell.rate : byCounts;
+  const failed = claimed === 0 || doing?.count === 0;
+  const estimate = isOverNominal ? (doing.count * doing.size) / nominal : undefined;
+  const rate = failed ? undefined : rateOf(context, claimed, estimate, notEvp !== undefined);
+
+  if (
+    cell &&
+    typeof byCounts === 'number' &&
+    typeof cell.rate === 'number' &&
+    figure.parallel === undefined &&
+    cell.rate > 0
+  ) {
+    const off = Math.abs(byCounts - cell.rate) / cell.rate;
+    if (off > 0.01 + HALF_TICK / doing!.seconds) {
+      doubts.push(
+        doubt('CLAIM_MISMATCH', 'the printed figure and its own count and seconds differ', byCounts),
+      );
+    }
+  }
+  if (!cell && doing)
+    doubts.push(doubt('FROM_COUNTS', 'no printed figure: count × size over the printed seconds'));
+  if (isOverNominal && doing.seconds < nominal * CPU_SHARE) {
+    doubts.push(
+      doubt(
+        'CPU_TIME_DIVISOR',
+        doing.seconds > 0
+          ? `divided by ${doing.seconds} s of user CPU time where ${nominal} s passed: ${times(nominal / doing.seconds)} too high`
+          : `divided by 0.00 s of user CPU time where ${nominal} s passed: endlessly too high`,
+      ),
+    );
+  }
+
+  const operation =
+    operationOf(algorithm) ?? (isCipher && options ? (options.decrypt ? 'decrypt' : 'encrypt') : undefined);
+  const engine =
+    context.engine && context.engine.loaded !== 'no' && notEvp === undefined
+      ? context.engine.requested
+      : undefined;
+  const elapsedSeconds = isOverNominal ? nominal : basis === 'elapsed' ? doing?.seconds : undefined;
+  return {
+    ...given('algorithm', algorithm?.name),
+    algorithmText: redact(name, 60),
+    ...given('keyBits', keyBitsOf(algorithm)),
+    ...given('operation', operation),
+    ...given('driver', engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : undefined),
+    ...given('engine', engine),
+    ...given('cpu', figure.cpu),
+    ...given('requestBytes', size),
+    ...given('requests', doing?.count),
+    ...given('elapsedNs', elapsedSeconds !== undefined ? Math.round(elapsedSeconds * 1e9) : undefined),
+    ...given('userNs', basis === 'cpu' && doing ? Math.round(doing.seconds * 1e9) : undefined),
+    ...given('parallel', figure.parallel),
+    ...given('repetition', figure.repetition),
+    ...given('bytesPerSecond', rate),
+    ...given('claimedBytesPerSecond', claimed),
+    basis,
+    status: failed ? 'failed' : 'ok',
+    estimated: rate !== undefined && rate === estimate,
+    doubts,
+    line: page.number(figure.at),
+  };
+}
+
+/** The figure by elapsed time, or none where none can be known. */
+function rateOf(
+  { basis, engine }: FigureContext,
+  claimed: number | null | undefined,
+  estimate: number | undefined,
+  isSoftware: boolean,
+): number | undefined {
+  if (estimate !== undefined) return estimate;
+  if (typeof claimed !== 'number') return undefined;
+  // CPU time is the elapsed time of software that has a CPU to itself, and nothing of the sort for an engine.
+  if (basis === 'cpu' && engine && engine.loaded !== 'no' && !isSoftware) return undefined;
+  return claimed;
+}
+
+/**
+ * Measured by the low-level functions that 1.x has beside EVP? Its names for those have a blank (`aes-128 cbc`); else a command line without
+ * -evp says so; else, in 3.x, a cipher in lower case, since -evp prints it in upper case there.
+ */
+function isNotEvp(name: string, { options, strictOnly, version }: FigureContext): string | undefined {
+  const consequence = 'OpenSSL’s own code was measured, and no engine can stand behind it';
+  const algorithm = opensslAlgorithm(name);
+  if (algorithm === undefined) return undefined;
+  if (/^(?:aes|camellia|des|idea|seed|rc2|rc4|rc5|blowfish|cast)[-\w/]* (?:cbc|ige|ede3)$/.test(name)) {
+    return `the name has a blank, as without -evp: ${consequence}`;
+  }
+  if (strictOnly && options && options.evp === undefined && !options.aead && options.algorithms.length > 0) {
+    return `the command line has no -evp: ${consequence}`;
+  }
+  if (/^[3-9]\./.test(version ?? '') && /^aes-\d{3}-cbc$/.test(name)) {
+    return options?.evp === undefined
+      ? `3.x prints this name in lower case without -evp: ${consequence}`
+      : undefined;
+  }
+  return undefined;
+}
+
+function times(factor: number): string {
+  return `${factor < 10 ? factor.toFixed(1) : Math.round(factor)} times`;
+}

@@ -1,0 +1,365 @@
+/**
+ * QEMU's tests/bench/benchmark-crypto-{cipher,hash,hmac}, in the forms that they have had:
+ *
+ * - since 2020, by GLib's test messages: `# enc(aes-128-cbc) chunk 512 bytes 123.45 MB/sec `, `hash(sha256): chunk 512 bytes … MB/sec`, `hmac(sha256): …`;
+ * - 2017: `cbc(aes128): Testing chunk_size 512 bytes done: 1858.82 MB in 5.00 secs: 371.76 MB/sec`, later in several messages;
+ * - for a while `Hash 2 GB chunk size 512 bytes 123.45 MB/sec`, with the algorithm in the test's path;
+ * - and tables that people make of it: a title, `chunk_size(bytes)  MB/sec(afalg:sha256-ssse3)  MB/sec(nettle)`, rows of numbers.
+ *
+ * `MB` is 2^20 bytes. hash() of some versions forgets to divide and prints bytes a second under the same `MB/sec`.
+ */
+import type { Algorithm } from '../algorithms.js';
+import type { Doubt, Measurement, Operation, ResultSet, Run } from '../bench/model.js';
+import { keyBitsOf, operationOf, qemuAlgorithm } from './names.js';
+import { readDecimal, readSize, unitBytes } from './numbers.js';
+import { doubt, given, type Page, resultSet } from './page.js';
+import { redact } from './redact.js';
+
+const MIB = 2 ** 20;
+/** 100 GB/s is no hash's speed in MiB, and 0.1 MB/s none's in bytes. */
+const BYTES_FROM = 1e5;
+
+interface Subject {
+  readonly text: string;
+  readonly algorithm: Algorithm | undefined;
+  readonly operation?: Operation;
+  /** `hash(…)`: the form whose unit may be wrong. */
+  readonly isHash: boolean;
+}
+
+/** What a line says of algorithm and direction, in any of the forms. */
+function readSubject(text: string): Subject | undefined {
+  const call = /(?:^|[ #("])(enc|dec|hash|hmac)\(([\w() -]{1,40}?)\)/.exec(text);
+  if (call) {
+    const name = call[1] === 'hmac' ? `hmac(${call[2]})` : call[2]!;
+    const algorithm = qemuAlgorithm(name);
+    const direction = call[1] === 'enc' ? 'encrypt' : call[1] === 'dec' ? 'decrypt' : undefined;
+    return {
+      text: name,
+      algorithm,
+      ...given('operation', operationOf(algorithm) ?? direction),
+      isHash: call[1] === 'hash',
+    };
+  }
+  // The program of 2017 only encrypted.
+  const old =
+    /(?:^|[ #/])((?:cbc|ecb|ctr|xts|hmac)\([\w-]{1,20}\)|(?:md5|sha\d{1,3}|ripemd160|rmd160)):(?: |$)/.exec(
+      text,
+    );
+  if (old) {
+    const algorithm = qemuAlgorithm(old[1]!);
+    const isCipher = algorithm?.kind === 'cipher';
+    return {
+      text: old[1]!,
+      algorithm,
+      ...given('operation', operationOf(algorithm) ?? (isCipher ? 'encrypt' : undefined)),
+      isHash: false,
+    };
+  }
+  return undefined;
+}
+
+/** `/crypto/cipher/cbc-aes-128/chunk-512`, `/crypto/benchmark/hash/sha256/bufsize-512`, `/crypto/hmac/speed-512`. */
+function readPath(text: string): { subject?: Subject; chunk?: number } | undefined {
+  const match =
+    /\/crypto\/(?:benchmark\/)?(cipher|hash|hmac)\/(?:([\w-]{1,30})\/)?(?:chunk|bufsize|speed)-(\d{1,8})/.exec(
+      text,
+    );
+  if (!match) return undefined;
+  const algorithm = match[2] === undefined ? undefined : qemuAlgorithm(match[2]);
+  const subject: Subject | undefined = algorithm
+    ? {
+        text: match[2]!,
+        algorithm,
+        ...given('operation', operationOf(algorithm)),
+        isHash: match[1] === 'hash',
+      }
+    : undefined;
+  return { ...given('subject', subject), chunk: Number(match[3]) };
+}
+
+interface Result {
+  readonly chunk?: number;
+  readonly rate?: string;
+  readonly operation?: Operation;
+  readonly seconds?: number;
+}
+
+function readResult(text: string): Result | undefined {
+  const chunk = /\b(?:chunk|chunk_size|chunk size) (\d{1,9}) bytes\b/i.exec(text);
+  const rate = /(?:^|[ :#])([\d.,]{1,20}) MB\/sec\b/.exec(text);
+  if (!chunk && !rate) return undefined;
+  const seconds = /\bin ([\d.,]{1,12}) secs:/.exec(text);
+  const operation: Operation | undefined = /\bEnc\b/.test(text)
+    ? 'encrypt'
+    : /\bDec\b/.test(text)
+      ? 'decrypt'
+      : undefined;
+  return {
+    ...given('chunk', chunk ? Number(chunk[1]) : undefined),
+    ...given('rate', rate?.[1]),
+    ...given('operation', operation),
+    ...given('seconds', seconds ? readDecimal(seconds[1]!, 2)?.value : undefined),
+  };
+}
+
+interface Column {
+  readonly driver?: string;
+  readonly kernelDriver?: string;
+  readonly text: string;
+  readonly unit: number;
+  readonly isMb: boolean;
+}
+
+/** `chunk_size(bytes)   MB/sec(afalg:sha256-ssse3)  MB/sec(nettle)`. */
+function readColumns(text: string): Column[] | undefined {
+  const tokens = text
+    .replaceAll('|', ' ')
+    .split(' ')
+    .filter((token) => token !== '');
+  if (tokens.length < 2 || tokens.length > 12 || !/^(?:chunk|block|size)/i.test(tokens[0]!)) return undefined;
+  const out: Column[] = [];
+  for (const token of tokens.slice(1)) {
+    const match = /^([KMG]i?B\/s(?:ec)?)\(([^()]{1,60}(?:\([^()]{1,40}\)[^()]{0,20}){0,2})\)$/.exec(token);
+    if (!match) {
+      if (out.length === 0 && /^\(?(?:bytes|size)\)?$/i.test(token)) continue;
+      return undefined;
+    }
+    const [driver, kernelDriver] = match[2]!.split(/:(.*)/s);
+    out.push({
+      text: redact(match[2]!, 60),
+      ...given('driver', driver === undefined ? undefined : redact(driver, 30)),
+      ...given('kernelDriver', kernelDriver ? redact(kernelDriver, 60) : undefined),
+      unit: unitBytes(match[1]!)!,
+      isMb: /^MB/i.test(match[1]!),
+    });
+  }
+  return out.length > 0 ? out : undefined;
+}
+
+interface Draft {
+  label: string;
+  first: number;
+  last: number;
+  readonly measurements: Measurement[];
+}
+
+/** Everything that a page holds of QEMU's crypto benchmarks. */
+export function readQemu(page: Page): ResultSet[] {
+  const runs: Draft[] = [];
+  const byDriver = new Map<string, Draft>();
+  let subject: Subject | undefined;
+  let path: { subject?: Subject; chunk?: number } | undefined;
+  let chunk: number | undefined;
+  let columns: Column[] | undefined;
+  let title: { text: string; algorithm: Algorithm } | undefined;
+  let lastContent = -1;
+  let seen = new Set<string>();
+  let run: Draft | undefined;
+
+  const begin = (at: number, key: string): Draft => {
+    const { commands, heading } = page.context(lastContent, at, 'qemu benchmark-crypto');
+    const before = run;
+    if (!before || commands.length > 0 || seen.has(key)) {
+      run = {
+        label: heading ?? commands.at(-1)?.text ?? 'qemu benchmark-crypto',
+        first: at,
+        last: at,
+        measurements: [],
+      };
+      seen = new Set();
+      runs.push(run);
+    }
+    const own = run ?? before!;
+    seen.add(key);
+    own.last = at;
+    lastContent = at;
+    page.claim(at);
+    return own;
+  };
+
+  for (let at = 0; at < page.lines.length; at++) {
+    if (page.isClaimed(at)) continue;
+    const text = page.text(at);
+    if (text === '' || text.length > 1000) continue;
+
+    const made = readColumns(text);
+    if (made) {
+      columns = made;
+      page.claim(at);
+      continue;
+    }
+    if (columns) {
+      const tokens = text
+        .replaceAll('|', ' ')
+        .split(' ')
+        .filter((token) => token !== '');
+      const size = readSize(tokens[0] ?? '');
+      const values = tokens.slice(1).map((token) => readDecimal(token, 2)?.value);
+      if (
+        size !== undefined &&
+        values.length === columns.length &&
+        values.every((value) => value !== undefined)
+      ) {
+        for (const [index, column] of columns.entries()) {
+          const own = byDriver.get(column.driver ?? column.text) ?? {
+            label: column.driver ?? column.text,
+            first: at,
+            last: at,
+            measurements: [],
+          };
+          byDriver.set(column.driver ?? column.text, own);
+          own.last = at;
+          own.measurements.push(tableMeasurement(page, at, size, values[index]!, column, title));
+        }
+        page.claim(at);
+        lastContent = at;
+        continue;
+      }
+    }
+    const heading = text.replace(/^[#* ]+|[:#* ]+$/g, '');
+    const named = heading.length < 40 ? qemuAlgorithm(heading) : undefined;
+    if (named) {
+      title = { text: heading, algorithm: named };
+      columns = undefined;
+      // A name alone is a title only where a table follows.
+      if (readColumns(page.text(at + 1)) || readColumns(page.text(at + 2))) page.claim(at);
+      continue;
+    }
+
+    const found = readPath(text);
+    if (found) {
+      path = found;
+      chunk = found.chunk ?? chunk;
+    }
+    const own = readSubject(text);
+    if (own) subject = own;
+    const result = readResult(text);
+    if (!result) {
+      if (found || (own && /^#? ?\S{1,30}: ?$/.test(text))) page.claim(at);
+      continue;
+    }
+    // A rate with no chunk, name or path before it is another program's.
+    if (result.chunk === undefined && chunk === undefined) continue;
+    if (!own && !found && !subject && !path?.subject) continue;
+    chunk = result.chunk ?? chunk;
+    page.claim(at);
+    if (result.rate === undefined) continue;
+    const value = readDecimal(result.rate, 2)?.value;
+    const what = own ?? found?.subject ?? subject ?? path?.subject;
+    if (value === undefined || !what || chunk === undefined) continue;
+    const operation = result.operation ?? what.operation;
+    const draft = begin(at, `${what.text} ${operation} ${chunk}`);
+    draft.measurements.push(messageMeasurement(page, at, chunk, value, what, operation, result.seconds));
+    chunk = undefined;
+  }
+
+  const drafts = [...runs, ...byDriver.values()];
+  if (drafts.length === 0) return [];
+  return [
+    resultSet(page, 'qemu benchmark-crypto', {
+      runs: drafts.map(
+        ({ label, first, last, measurements }): Run => ({
+          label,
+          lines: [page.number(first), page.number(last)],
+          measurements,
+          kdfs: [],
+          doubts: [],
+          notes: [],
+        }),
+      ),
+      notes: ['MB in this tool’s output is 2^20 bytes'],
+    }),
+  ];
+}
+
+function messageMeasurement(
+  page: Page,
+  at: number,
+  chunk: number,
+  value: number,
+  subject: Subject,
+  operation: Operation | undefined,
+  seconds: number | undefined,
+): Measurement {
+  const doubts: Doubt[] = [];
+  const inBytes = subject.isHash && value >= BYTES_FROM;
+  if (inBytes) {
+    doubts.push(
+      doubt(
+        'UNIT_MISLABELLED',
+        'bytes a second are printed as MB/sec: this version forgets to divide',
+        value,
+      ),
+    );
+  }
+  return measurementOf(page, at, chunk, {
+    text: subject.text,
+    algorithm: subject.algorithm,
+    operation,
+    doubts,
+    claimed: value * (inBytes ? 1e6 : MIB),
+    rate: inBytes ? value : value * MIB,
+    elapsedNs: seconds === undefined ? undefined : Math.round(seconds * 1e9),
+  });
+}
+
+function tableMeasurement(
+  page: Page,
+  at: number,
+  size: number,
+  value: number,
+  column: Column,
+  title: { text: string; algorithm: Algorithm } | undefined,
+): Measurement {
+  // The table is a copy of figures in the tool's MB.
+  const rate = value * (column.isMb ? MIB : column.unit);
+  const operation = operationOf(title?.algorithm);
+  const doubts =
+    operation || !title ? [] : [doubt('OPERATION_UNKNOWN', 'the table does not say which direction')];
+  return measurementOf(page, at, size, {
+    text: title?.text ?? '',
+    algorithm: title?.algorithm,
+    operation,
+    doubts,
+    claimed: rate,
+    rate,
+    elapsedNs: undefined,
+    driver: column.driver,
+    kernelDriver: column.kernelDriver,
+  });
+}
+
+interface Parts {
+  readonly text: string;
+  readonly algorithm: Algorithm | undefined;
+  readonly operation: Operation | undefined;
+  readonly doubts: readonly Doubt[];
+  readonly claimed: number;
+  readonly rate: number;
+  readonly elapsedNs: number | undefined;
+  readonly driver?: string | undefined;
+  readonly kernelDriver?: string | undefined;
+}
+
+function measurementOf(page: Page, at: number, chunk: number, parts: Parts): Measurement {
+  const { algorithm, rate } = parts;
+  const unknown = algorithm ? [] : [doubt('ALGORITHM_UNKNOWN', 'no algorithm of this name in the table')];
+  return {
+    ...given('algorithm', algorithm?.name),
+    algorithmText: redact(parts.text, 60),
+    ...given('keyBits', keyBitsOf(algorithm)),
+    ...given('operation', parts.operation),
+    ...given('driver', parts.driver),
+    ...given('kernelDriver', parts.kernelDriver),
+    requestBytes: chunk,
+    ...given('elapsedNs', parts.elapsedNs),
+    ...(rate > 0 ? { bytesPerSecond: rate } : {}),
+    claimedBytesPerSecond: parts.claimed,
+    basis: 'elapsed',
+    status: rate > 0 ? 'ok' : 'failed',
+    estimated: false,
+    doubts: [...parts.doubts, ...unknown],
+    line: page.number(at),
+  };
+}
