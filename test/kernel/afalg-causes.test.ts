@@ -220,14 +220,19 @@ describe('with everything loaded', () => {
     assert.match(long.message, /takes keys of 16 to 32 bytes, not of 40/);
   });
 
-  test('out of descriptors: says so, and forgets it', () => {
+  test('out of descriptors: says so, and forgets it', (t) => {
     const fresh = new AfalgDriver();
     fresh.probe();
     const taken: number[] = [];
     try {
-      for (;;) taken.push(openSync('/dev/null', 'r'));
+      while (taken.length < 20_000) taken.push(openSync('/dev/null', 'r'));
     } catch {
       // EMFILE, as intended. One is given back, since the explanation reads files: with none at all it knows less.
+    }
+    if (taken.length === 20_000) {
+      for (const fd of taken) closeSync(fd);
+      t.skip('this process may open more files than it is sensible to open');
+      return;
     }
     closeSync(taken.pop() as number);
     const support = fresh.supports(hashOf('sha1'));
