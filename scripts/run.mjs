@@ -77,13 +77,24 @@ process.argv = [process.argv[0], file, ...target.args, ...rest];
 endWithNpm();
 await import(pathToFileURL(file).href);
 
-/** npm runs this script; were npm killed, this process would go on unseen. */
+/** npm runs this script, through a shell; were npm killed, this process would go on unseen. */
 function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const parent = process.ppid;
+  const npm = () => {
+    const [name, parent] = processStatus(process.ppid);
+    return /^(?:ba|da)?sh$/.test(name) ? `${process.ppid} of ${parent}` : String(process.ppid);
+  };
+  const first = npm();
   setInterval(() => {
-    if (process.ppid !== parent) process.kill(process.pid, 'SIGTERM');
+    if (npm() !== first) process.kill(process.pid, 'SIGTERM');
   }, 500).unref();
+}
+
+/** Name and parent, from /proc/PID/stat. */
+function processStatus(pid) {
+  const [, name = '', parent = ''] =
+    /^\d+ \((.*)\) \S (\d+)/s.exec(readText(`/proc/${pid}/stat`) ?? '') ?? [];
+  return [name, parent];
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ async function check(): Promise<void> {
       ? await tool(`${bin}/tsc`, ['-b'])
       : { status: compiled === '' ? 0 : 1, output: compiled };
   const style = await tool(`${bin}/biome`, ['check', '--colors=off', '.']);
+  if (signal.aborted) return;
   const file = (name: string, { status, output }: { status: number; output: string }): FileResult => ({
     file: name,
     tests:
