@@ -15,8 +15,6 @@ export interface OptionSpec {
   readonly help: string;
   /** Stands for `--name=value` of another option: `-d` for `--direction=decrypt`. The last one given counts. */
   readonly sets?: readonly [name: string, value: string];
-  /** May be given more than once; the values are collected. */
-  readonly repeat?: boolean;
   /** Accepted for the sake of existing scripts, of no effect or not worth a line of help. */
   readonly hidden?: boolean;
   /** Heading in the help. */

@@ -6,7 +6,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { printable, systemMessage } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
-import { askHidden } from './prompt.js';
 import { writeError } from './stdio.js';
 
 /** OpenSSL reads a line into 1024 bytes with -pass, into 128 with -kfile; what is longer is cut there. */
@@ -60,6 +59,7 @@ export function fromKeyFile(path: string): Buffer {
 /** Asks at the terminal, twice where a slip would be found out too late. */
 export async function fromTerminal(name: string, encrypting: boolean): Promise<Buffer> {
   const prompt = `enter ${name} ${encrypting ? 'encryption' : 'decryption'} password:`;
+  const { askHidden } = await import('./prompt.js');
   const [first, second] = await askHidden(encrypting ? [prompt, `Verifying - ${prompt}`] : [prompt]);
   if (second && !second.equals(first as Buffer)) {
     first?.fill(0);

@@ -5,7 +5,6 @@
  */
 import { isatty } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
-import { megabytes, rate } from './units.js';
 
 const DELAY_NS = 1_000_000_000n;
 
@@ -14,6 +13,7 @@ export class Progress {
   readonly #wanted = isatty(2);
   readonly #start = process.hrtime.bigint();
   #bar: SingleBar | undefined;
+  #units: typeof import('./units.js') | undefined;
   #loading = false;
   #stopped = false;
   #bytes = 0;
@@ -27,10 +27,10 @@ export class Progress {
     if (!this.#wanted || this.#stopped) return;
     this.#bytes = bytes;
     const elapsed = process.hrtime.bigint() - this.#start;
-    if (this.#bar) {
+    if (this.#bar && this.#units) {
       this.#bar.update(total === undefined ? bytes : Math.min(bytes, total), {
-        done: megabytes(bytes),
-        rate: rate(bytes, Number(elapsed)),
+        done: this.#units.megabytes(bytes),
+        rate: this.#units.rate(bytes, Number(elapsed)),
       });
     } else if (!this.#loading && elapsed > DELAY_NS) {
       this.#loading = true;
@@ -39,8 +39,9 @@ export class Progress {
   }
 
   async #show(total: number | undefined): Promise<void> {
-    const { default: progress } = await import('cli-progress');
+    const [{ default: progress }, units] = await Promise.all([import('cli-progress'), import('./units.js')]);
     if (this.#stopped) return;
+    this.#units = units;
     const known = total !== undefined && total > 0;
     this.#bar = new progress.SingleBar({
       format: known
@@ -55,7 +56,7 @@ export class Progress {
       fps: 5,
       etaBuffer: 100,
     });
-    this.#bar.start(known ? total : 1, 0, { done: megabytes(this.#bytes), rate: '' });
+    this.#bar.start(known ? total : 1, 0, { done: units.megabytes(this.#bytes), rate: '' });
   }
 
   /** Makes room for a line of text. */

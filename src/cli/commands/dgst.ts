@@ -23,7 +23,6 @@ import {
   verdictLine,
 } from '../../report/checksums.js';
 import { Progress } from '../../report/progress.js';
-import { columns } from '../../report/table.js';
 import { Router } from '../../routing/router.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { hideArguments } from '../passphrase.js';
@@ -57,7 +56,6 @@ export const command: CommandSpec = {
       names: ['-macopt'],
       value: 'NAME:VALUE',
       help: 'key:TEXT, hexkey:HEX, cipher:NAME (of a CMAC)',
-      repeat: true,
       section: 'Work',
     },
     { names: ['-xoflen'], value: 'N', help: 'Bytes of output of shake128 and shake256', section: 'Work' },
@@ -127,6 +125,7 @@ interface Job {
 
 async function run(given: Given, files: readonly string[]): Promise<number> {
   if (given.has('list')) {
+    const { columns } = await import('../../report/table.js');
     writeText(
       `Supported digests:\n${columns(
         algorithms('hash').map(({ name }) => `-${name}`),

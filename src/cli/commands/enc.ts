@@ -5,7 +5,6 @@ import { DEFAULT_ITERATIONS, type Kdf, requireDigest } from '../../enc/kdf.js';
 import { type EncOptions, runEnc } from '../../enc/run.js';
 import { HwcryptError } from '../../errors.js';
 import { Progress } from '../../report/progress.js';
-import { columns } from '../../report/table.js';
 import type { CommandSpec, Given } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
 import { writeError, writeText } from '../stdio.js';
@@ -111,7 +110,7 @@ function wrapName(name: string): readonly [string, string] | undefined {
 
 async function run(given: Given): Promise<number | undefined> {
   if (given.has('list')) {
-    writeText(cipherList());
+    writeText(await cipherList());
     return 0;
   }
   if (given.has('k') || given.has('K') || given.get('pass')?.startsWith('pass:')) hideArguments('enc');
@@ -236,7 +235,8 @@ async function explain(given: Given, name: string | undefined): Promise<number> 
   return 0;
 }
 
-function cipherList(): string {
+async function cipherList(): Promise<string> {
+  const { columns } = await import('../../report/table.js');
   const names = algorithms('cipher')
     .filter(({ mode }) => mode !== 'xts')
     .filter(({ names: { openssl } }) => openssl !== undefined)

@@ -24,7 +24,7 @@ export const command: CommandSpec = {
     {
       names: ['--driver'],
       value: 'NAME[:IMPL]',
-      help: 'Whose generator: libcrypto (default), or afalg for the kernel’s, e.g. afalg:jitterentropy_rng',
+      help: 'Whose generator: libcrypto (default), or afalg for the kernel’s, e.g. afalg:drbg_pr_hmac_sha512',
     },
     { names: ['-rand'], value: 'FILES', help: '', hidden: true },
     { names: ['-writerand'], value: 'FILE', help: '', hidden: true },
@@ -48,19 +48,30 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
   const output = openOutput(given.get('out'), { secret: true });
   const progress = new Progress('rand');
   const encoder = form === 'base64' ? new Base64Encoder() : undefined;
-  const piece = Buffer.alloc(Math.min(count, PIECE_BYTES));
-  const text = encoder ? Buffer.alloc(Base64Encoder.outputBytes(piece.length)) : undefined;
+  // Two of each: one is filled while the other is being written.
+  const pieces = [0, 1].map(() => Buffer.alloc(Math.min(count, PIECE_BYTES)));
+  const texts = pieces.map((piece) =>
+    encoder ? Buffer.alloc(Base64Encoder.outputBytes(piece.length)) : undefined,
+  );
+  let writing: Promise<void> | undefined;
   try {
-    for (let done = 0; done < count; ) {
-      const bytes = piece.subarray(0, Math.min(piece.length, count - done));
+    for (let done = 0, turn = 0; done < count; turn ^= 1) {
+      const bytes = (pieces[turn] as Buffer).subarray(0, Math.min(PIECE_BYTES, count - done));
+      const text = texts[turn];
       fill(bytes);
-      if (form === 'hex') await output.write([Buffer.from(bytes.toString('hex'), 'latin1')]);
-      else if (encoder && text) await output.write([text.subarray(0, encoder.update(bytes, text))]);
-      else await output.write([bytes]);
+      let view: Uint8Array = bytes;
+      if (form === 'hex') view = Buffer.from(bytes.toString('hex'), 'latin1');
+      else if (encoder && text) view = text.subarray(0, encoder.update(bytes, text));
+      await writing;
+      writing = output.write([view]);
+      // Handled here or at the next turn, but never by nobody.
+      writing.catch(() => {});
       done += bytes.length;
       progress.update(done, count);
     }
+    await writing;
     if (form === 'hex') await output.write([Buffer.from('\n')]);
+    const [text] = texts;
     if (encoder && text) await output.write([text.subarray(0, encoder.final(text))]);
     await output.commit();
   } catch (error) {
@@ -68,8 +79,7 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
     throw error;
   } finally {
     progress.stop();
-    piece.fill(0);
-    text?.fill(0);
+    for (const buffer of [...pieces, ...texts]) buffer?.fill(0);
   }
   return 0;
 }

@@ -17,7 +17,7 @@ const spec: CommandSpec = {
     { names: ['-a', '-base64'], help: 'Base64' },
     { names: ['--auto-kdf'], help: 'Try' },
     { names: ['-iter'], value: 'N', help: 'Rounds' },
-    { names: ['-opt'], value: 'X', help: 'More than once', repeat: true },
+    { names: ['-opt'], value: 'X', help: 'More than once' },
     { names: ['-secretly'], help: '', hidden: true },
   ],
   resolve: (name) => (name === 'aes-128-cbc' ? ['cipher', name] : undefined),
