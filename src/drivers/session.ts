@@ -114,41 +114,62 @@ export interface Box {
   readonly handle: number;
 }
 
+/** What the finalizer of a box sees of it. */
+interface Cell {
+  handle: number;
+}
+
+class HandleBox implements Box {
+  readonly cell: Cell = { handle: 0 };
+
+  get handle(): number {
+    return this.cell.handle;
+  }
+}
+
 /**
- * Native handles that are used again. Watching an object for the garbage collector costs as much as encrypting several
+ * Boxes for native handles, used again. Watching an object for the garbage collector costs as much as encrypting several
  * short messages, so it is the box that is watched, once, and boxes go from session to session.
  */
 export class HandlePool {
-  readonly #idle: Box[] = [];
-  readonly #make: () => number;
-  readonly #reset: (handle: number) => void;
+  readonly #idle: HandleBox[] = [];
   readonly #destroy: (handle: number) => void;
-  readonly #watch: FinalizationRegistry<number>;
+  readonly #reset: ((handle: number) => void) | undefined;
+  readonly #watch: FinalizationRegistry<Cell>;
 
-  /** `reset` must leave nothing of the last user in the handle, its key least of all. */
-  constructor(make: () => number, reset: (handle: number) => void, destroy: (handle: number) => void) {
-    this.#make = make;
-    this.#reset = reset;
+  /**
+   * With `reset` a handle stays in its box for the next user; it must leave nothing of the last one in it, the key least
+   * of all. Without, the handle is destroyed and the box kept.
+   */
+  constructor(destroy: (handle: number) => void, reset?: (handle: number) => void) {
     this.#destroy = destroy;
-    this.#watch = new FinalizationRegistry(destroy);
+    this.#reset = reset;
+    this.#watch = new FinalizationRegistry((cell) => {
+      if (cell.handle !== 0) destroy(cell.handle);
+    });
   }
 
-  /** A handle nobody uses; its `handle` is 0 where none could be made. */
-  acquire(): Box {
-    const idle = this.#idle.pop();
-    if (idle) return idle;
-    const box = { handle: this.#make() };
-    if (box.handle !== 0) this.#watch.register(box, box.handle, box);
+  /** A box with a handle in it: that of the last user, or what `make` gives; its `handle` is 0 where that failed. */
+  acquire(make: () => number): Box {
+    let box = this.#idle.pop();
+    if (box === undefined) {
+      box = new HandleBox();
+      this.#watch.register(box, box.cell);
+    }
+    if (box.cell.handle === 0) box.cell.handle = make();
     return box;
   }
 
-  release(box: Box): void {
-    if (this.#idle.length < MAX_IDLE) {
-      this.#reset(box.handle);
-      this.#idle.push(box);
-    } else {
-      this.#watch.unregister(box);
-      this.#destroy(box.handle);
+  release(given: Box): void {
+    const box = given as HandleBox;
+    const { handle } = box.cell;
+    const room = this.#idle.length < MAX_IDLE;
+    if (handle !== 0 && (!room || this.#reset === undefined)) {
+      box.cell.handle = 0;
+      this.#destroy(handle);
+    } else if (handle !== 0) {
+      this.#reset?.(handle);
     }
+    if (room) this.#idle.push(box);
   }
 }

@@ -61,7 +61,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     const kept = this.#ccm ? new Uint8Array(algorithm.keyBytes) : undefined;
     this.#key = kept;
 
-    const box = evp.cipherContexts.acquire();
+    const box = evp.cipherContexts.acquire(evp.cipherCtxNew);
     const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_CIPHER_CTX_new failed');
     this.#ctx = ctx;
@@ -71,32 +71,37 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     });
     this.#ivBytes = algorithm.ivBytes;
     this.#tagParams = evp.tagParams(tagBytes);
-    if (
-      evp.cipherInit(ctx, handle, 0, 0, this.#encrypt ? 1 : 0, 0) !== 1 ||
-      evp.cipherCtrl(ctx, CTRL_SET_IVLEN, this.#ivBytes, 0) !== 1 ||
-      (!this.incremental && evp.cipherCtrl(ctx, CTRL_SET_TAG, tagBytes, 0) !== 1)
-    ) {
+    kept?.set(key);
+    const encrypt = this.#encrypt ? 1 : 0;
+    // GCM and ChaCha20-Poly1305 take all at once, their usual nonce being OpenSSL's default; CCM and OCB must know the lengths
+    // of nonce and tag before the key.
+    const ok = this.incremental
+      ? this.#setKey(key, handle, encrypt)
+      : evp.cipherInit(ctx, handle, 0, 0, encrypt, 0) === 1 &&
+        evp.cipherCtrl(ctx, CTRL_SET_IVLEN, this.#ivBytes, 0) === 1 &&
+        evp.cipherCtrl(ctx, CTRL_SET_TAG, tagBytes, 0) === 1 &&
+        this.#setKey(key);
+    if (!ok) {
       const error = opensslError(evp, `cannot initialise ${algorithm.name}`);
       this.close();
       throw error;
     }
-    this.rekey(key);
   }
 
   rekey(key: Uint8Array): void {
     this.ready();
     checkKey(this.algorithm, key);
     this.#key?.set(key);
-    this.#setKey(key);
+    if (!this.#setKey(key)) throw this.#broken();
   }
 
-  #setKey(key: Uint8Array): void {
+  #setKey(key: Uint8Array, handle = 0, encrypt = -1): boolean {
     const { scratch } = this.#evp;
     const keyBytes = this.algorithm.keyBytes;
     scratch.bytes.set(key, KEY);
-    const ok = this.#evp.cipherInit(this.#ctx, 0, scratch.address + KEY, 0, -1, 0);
+    const ok = this.#evp.cipherInit(this.#ctx, handle, scratch.address + KEY, 0, encrypt, 0);
     scratch.bytes.fill(0, KEY, KEY + keyBytes);
-    if (ok !== 1) throw this.#broken();
+    return ok === 1;
   }
 
   seal(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, output: Uint8Array, tag: Uint8Array): void {
@@ -407,7 +412,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
   #setIvBytes(ivBytes: number): void {
     if (this.#evp.cipherCtrl(this.#ctx, CTRL_SET_IVLEN, ivBytes, 0) !== 1) throw this.#broken();
     this.#ivBytes = ivBytes;
-    if (this.#key) this.#setKey(this.#key);
+    if (this.#key && !this.#setKey(this.#key)) throw this.#broken();
   }
 
   #wrongWay(direction: Direction): Error {

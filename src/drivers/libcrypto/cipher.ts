@@ -2,7 +2,8 @@
 import type { CipherAlgorithm } from '../../algorithms.js';
 import { HwcryptError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
-import { pair, part, unaliased } from '../buffers.js';
+import { copyOf, pair, part, unaliased } from '../buffers.js';
+import { addLittleEndian } from '../chain.js';
 import type { CipherSession, Direction } from '../driver.js';
 import { checkIv, checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
@@ -22,6 +23,10 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
   readonly #evp: Evp;
   readonly #ctx: number;
   readonly #xts: boolean;
+  /** RC4 has no IV to begin anew with: only its key does that, so it is kept. */
+  readonly #held: { key: Uint8Array } | undefined;
+  /** ChaCha20's counter, which OpenSSL does not tell: where it began, and how far it is. */
+  #counter: { readonly start: Uint8Array; bytes: number } | undefined;
   #lengthCell: Uint8Array | undefined;
 
   constructor(
@@ -40,11 +45,17 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.direction = direction;
     this.#xts = algorithm.mode === 'xts';
 
-    const box = evp.cipherContexts.acquire();
+    const box = evp.cipherContexts.acquire(evp.cipherCtxNew);
     const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_CIPHER_CTX_new failed');
     this.#ctx = ctx;
-    this.borrow(() => evp.cipherContexts.release(box));
+    const held = algorithm.mode === 'stream' && ivBytes === 0 ? { key: copyOf(key) } : undefined;
+    this.#held = held;
+    this.borrow(() => {
+      held?.key.fill(0);
+      evp.cipherContexts.release(box);
+    });
+    this.#countFrom(iv);
     const { scratch } = evp;
     const encrypt = direction === 'encrypt' ? 1 : 0;
     scratch.bytes.set(key, KEY);
@@ -70,6 +81,7 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.ready();
     const length = this.#check(input, output);
     if (length === 0) return;
+    if (this.#counter) this.#counter.bytes += length;
     const evp = this.#evp;
     const { scratch } = evp;
     if (length <= SMALL) {
@@ -107,6 +119,7 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.ready();
     const length = this.#check(input, output);
     if (length === 0) return;
+    if (this.#counter) this.#counter.bytes += length;
     // `scratch` belongs to synchronous calls; several asynchronous ones may be under way in other sessions.
     this.#lengthCell ??= Buffer.allocUnsafeSlow(8);
     const cell = this.#lengthCell;
@@ -129,13 +142,19 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     const { scratch } = evp;
     if (ivBytes > 0) scratch.bytes.set(iv as Uint8Array, IV);
     const ivAddress = ivBytes > 0 ? scratch.address + IV : 0;
-    if (key === undefined) {
+    this.#countFrom(iv);
+    const next = key ?? this.#held?.key;
+    if (next === undefined) {
       if (evp.cipherInit(this.#ctx, 0, 0, ivAddress, -1, 0) !== 1) throw this.#broken();
       return;
     }
-    const keyBytes = checkKey(this.algorithm, key);
+    const keyBytes = checkKey(this.algorithm, next);
+    if (key !== undefined && this.#held) {
+      this.#held.key.fill(0);
+      this.#held.key = copyOf(key);
+    }
     if (this.algorithm.keyRange && evp.cipherSetKeyLength(this.#ctx, keyBytes) !== 1) throw this.#broken();
-    scratch.bytes.set(key, KEY);
+    scratch.bytes.set(next, KEY);
     const ok = evp.cipherInit(this.#ctx, 0, scratch.address + KEY, ivAddress, -1, 0);
     scratch.bytes.fill(0, KEY, KEY + keyBytes);
     if (ok !== 1) throw this.#broken();
@@ -143,11 +162,20 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
 
   chain(): Uint8Array | null {
     this.ready();
-    const { ivBytes, handover } = this.algorithm;
+    const { ivBytes, handover, cipherBlockBytes } = this.algorithm;
     if (!handover || ivBytes === 0) return null;
+    if (this.#counter) {
+      const value = copyOf(this.#counter.start);
+      addLittleEndian(value, 4, Math.floor(this.#counter.bytes / cipherBlockBytes));
+      return value;
+    }
     const { scratch } = this.#evp;
     if (this.#evp.cipherUpdatedIv(this.#ctx, scratch.address + IV, ivBytes) !== 1) throw this.#broken();
-    return Uint8Array.prototype.slice.call(scratch.bytes, IV, IV + ivBytes);
+    return copyOf(part(scratch.bytes, IV, ivBytes));
+  }
+
+  #countFrom(iv: Uint8Array | null): void {
+    if (this.algorithm.mode === 'stream' && iv !== null) this.#counter = { start: copyOf(iv), bytes: 0 };
   }
 
   #check(input: Uint8Array, output: Uint8Array): number {

@@ -100,7 +100,7 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
 
   constructor(evp: Evp, handle: number, algorithm: HashAlgorithm) {
     super(evp, algorithm);
-    const box = evp.mdContexts.acquire();
+    const box = evp.mdContexts.acquire(evp.mdCtxNew);
     const ctx = box.handle;
     if (ctx === 0) throw opensslError(evp, 'EVP_MD_CTX_new failed');
     this.#ctx = ctx;
@@ -181,10 +181,12 @@ export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
     copyOf?: number,
   ) {
     super(evp, algorithm);
-    const ctx = Number(copyOf === undefined ? evp.macCtxNew(handle) : evp.macCtxDup(copyOf));
-    if (ctx === 0) throw opensslError(evp, `cannot initialise ${algorithm.name}`);
-    this.#ctx = ctx;
-    this.own(() => evp.macCtxFree(ctx));
+    const box = evp.macContexts.acquire(() =>
+      copyOf === undefined ? evp.macCtxNew(handle) : evp.macCtxDup(copyOf),
+    );
+    if (box.handle === 0) throw opensslError(evp, `cannot initialise ${algorithm.name}`);
+    this.#ctx = box.handle;
+    this.borrow(() => evp.macContexts.release(box));
     if (key !== undefined) {
       checkKey(algorithm, key);
       const params = evp.textParams(algorithm.construction === 'hmac' ? 'digest' : 'cipher', over);

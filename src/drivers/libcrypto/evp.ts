@@ -128,6 +128,8 @@ export interface Evp extends Functions {
   /** EVP_CIPHER_CTXs and EVP_MD_CTXs. A reset frees and clears what the provider kept in them. */
   readonly cipherContexts: HandlePool;
   readonly mdContexts: HandlePool;
+  /** EVP_MAC_CTXs belong to one MAC and cannot be reset; they are freed, which clears them. */
+  readonly macContexts: HandlePool;
   /** The address of text that OpenSSL reads, ended by a zero byte; it stays where it is for good. */
   text(value: string): number;
   /** The address of an OSSL_PARAM array with one text parameter, likewise for good. */
@@ -136,10 +138,14 @@ export interface Evp extends Functions {
   tagParams(bytes: number): number;
   /** Version text of the library, e.g. `OpenSSL 3.0.19 27 Jan 2026`. */
   readonly versionText: string;
-  /** A fetched EVP_CIPHER, EVP_MD or EVP_MAC by name, from the default or else the legacy provider; undefined where neither has it. */
+  /**
+   * A fetched EVP_CIPHER, EVP_MD or EVP_MAC by name, from the default or else the legacy provider; undefined where neither
+   * has it. With `legacy` from that one's context alone: a MAC finds its hash only in its own context.
+   */
   fetch(
     what: 'cipher' | 'md' | 'mac',
     name: string,
+    legacy?: boolean,
   ): { readonly handle: number; readonly provider: string } | undefined;
 }
 
@@ -175,39 +181,37 @@ function load(): LoadedEvp {
   };
 
   // Memory that is known to OpenSSL by its address alone must be held by us, or the garbage collector takes it.
-  const kept = new Map<string, Uint8Array>();
+  const kept = new Map<string, { readonly bytes: Uint8Array; readonly address: number }>();
+  const keep = (id: string, held: Uint8Array): number => {
+    const at = address(held);
+    kept.set(id, { bytes: held, address: at });
+    return at;
+  };
   const text = (value: string): number => {
     const id = `"${value}`;
-    let held = kept.get(id);
-    if (held === undefined) {
-      held = new Uint8Array(Math.max(128, value.length + 1));
-      held.set(Buffer.from(value, 'latin1'));
-      kept.set(id, held);
-    }
-    return address(held);
+    const known = kept.get(id);
+    if (known !== undefined) return known.address;
+    // Long enough for V8 to keep it outside its own heap from the start.
+    const held = new Uint8Array(Math.max(128, value.length + 1));
+    held.set(Buffer.from(value, 'latin1'));
+    return keep(id, held);
   };
-
-  const params = (id: string, param: Param): number => {
-    let block = kept.get(id);
-    if (block === undefined) {
-      block = makeParams(param);
-      kept.set(id, block);
-    }
-    return address(block);
-  };
+  const params = (id: string, make: () => Param): number =>
+    kept.get(id)?.address ?? keep(id, makeParams(make()));
+  const tagParams: number[] = [];
 
   // A context of our own for the legacy provider, so that Node's own OpenSSL is not changed by our loading it.
-  let legacy: number | undefined;
+  let ownContext: number | undefined;
   const legacyContext = (): number => {
-    if (legacy === undefined) {
-      legacy = Number(f.libCtxNew());
-      if (legacy !== 0) {
-        f.providerLoad(legacy, 'default');
-        f.providerLoad(legacy, 'legacy');
+    if (ownContext === undefined) {
+      ownContext = Number(f.libCtxNew());
+      if (ownContext !== 0) {
+        f.providerLoad(ownContext, 'default');
+        f.providerLoad(ownContext, 'legacy');
       }
       f.errClear();
     }
-    return legacy;
+    return ownContext;
   };
   const fetchers = { cipher: f.cipherFetch, md: f.mdFetch, mac: f.macFetch };
   const fetched = new Map<string, { handle: number; provider: string } | undefined>();
@@ -216,38 +220,38 @@ function load(): LoadedEvp {
     ...f,
     scratch,
     cipherContexts: new HandlePool(
-      () => Number(f.cipherCtxNew()),
-      (handle) => f.cipherCtxReset(handle),
       (handle) => f.cipherCtxFree(handle),
+      (handle) => f.cipherCtxReset(handle),
     ),
     mdContexts: new HandlePool(
-      () => Number(f.mdCtxNew()),
-      (handle) => f.mdCtxReset(handle),
       (handle) => f.mdCtxFree(handle),
+      (handle) => f.mdCtxReset(handle),
     ),
+    macContexts: new HandlePool((handle) => f.macCtxFree(handle)),
     text,
     textParams(key: string, value: string) {
-      return params(`${key}=${value}`, {
+      return params(`${key}=${value}`, () => ({
         key: text(key),
         type: UTF8_STRING,
         data: text(value),
         size: value.length,
-      });
+      }));
     },
     tagParams(size: number) {
-      return params(`tag:${size}`, {
+      tagParams[size] ??= params(`tag:${size}`, () => ({
         key: text('tag'),
         type: OCTET_STRING,
         data: scratch.address + TAG,
         size,
-      });
+      }));
+      return tagParams[size];
     },
     versionText: String(f.version(0)),
-    fetch(what: 'cipher' | 'md' | 'mac', name: string) {
-      const key = `${what}:${name}`;
+    fetch(what: 'cipher' | 'md' | 'mac', name: string, legacy = false) {
+      const key = `${what}:${name}${legacy ? ':legacy' : ''}`;
       if (fetched.has(key)) return fetched.get(key);
       let found: { handle: number; provider: string } | undefined;
-      const inDefault = Number(fetchers[what](0, name, null));
+      const inDefault = legacy ? 0 : Number(fetchers[what](0, name, null));
       if (inDefault !== 0) found = { handle: inDefault, provider: 'default' };
       else {
         const context = legacyContext();

@@ -71,17 +71,22 @@ function look(algorithm: Algorithm, options: CipherOptions): Found {
   let name = opensslName(algorithm);
   let over = '';
   let what: 'cipher' | 'md' | 'mac' = algorithm.kind === 'hash' ? 'md' : 'cipher';
+  let legacy = false;
   if (algorithm.kind === 'mac') {
     const base = findAlgorithm(algorithm.over);
     const baseName = base ? opensslName(base) : undefined;
-    if (baseName === undefined || !evp.fetch(algorithm.construction === 'hmac' ? 'md' : 'cipher', baseName)) {
+    const below =
+      baseName === undefined
+        ? undefined
+        : evp.fetch(algorithm.construction === 'hmac' ? 'md' : 'cipher', baseName);
+    if (baseName === undefined || below === undefined)
       return unknown(`this OpenSSL has no ${algorithm.over}`);
-    }
     over = baseName;
+    legacy = below.provider === 'legacy';
     name = algorithm.construction.toUpperCase();
     what = 'mac';
   }
-  const fetched = name === undefined ? undefined : evp.fetch(what, name);
+  const fetched = name === undefined ? undefined : evp.fetch(what, name, legacy);
   if (!fetched) return unknown(`this OpenSSL has no ${algorithm.name}`);
   return { evp, handle: fetched.handle, provider: fetched.provider, over };
 }

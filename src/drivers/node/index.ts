@@ -27,7 +27,8 @@ import {
   type MacAlgorithm,
 } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError, type Reason, UnavailableError } from '../../errors.js';
-import { bytes, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
+import { bytes, copyOf, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
+import { addBigEndian, addLittleEndian } from '../chain.js';
 import type {
   AeadOptions,
   AeadSession,
@@ -53,7 +54,7 @@ function nodeName(algorithm: Algorithm): string {
 
 /**
  * The chaining value of a stream, followed from outside: the last block of ciphertext (CBC, CFB), of keystream (OFB),
- * or the counter (CTR).
+ * or the counter (CTR, ChaCha20).
  */
 class ChainFollower {
   readonly #algorithm: CipherAlgorithm;
@@ -62,14 +63,14 @@ class ChainFollower {
 
   constructor(algorithm: CipherAlgorithm, iv: Uint8Array) {
     this.#algorithm = algorithm;
-    this.#register = Uint8Array.prototype.slice.call(iv);
+    this.#register = copyOf(iv);
   }
 
   /** `plain` and `cipher` are the same `length` bytes before and after, whatever the direction. */
   follow(plain: Uint8Array, cipher: Uint8Array, length: number): void {
     this.#total += length;
     const { mode } = this.#algorithm;
-    if (mode === 'ctr') return;
+    if (mode === 'ctr' || mode === 'stream') return;
     const register = this.#register;
     const fresh = Math.min(register.length, length);
     register.copyWithin(0, fresh);
@@ -80,14 +81,12 @@ class ChainFollower {
   }
 
   value(): Uint8Array {
-    const value = this.#register.slice();
-    if (this.#algorithm.mode !== 'ctr') return value;
-    let carry = Math.floor(this.#total / this.#algorithm.cipherBlockBytes);
-    for (let i = value.length - 1; i >= 0 && carry > 0; i--) {
-      carry += value[i]!;
-      value[i] = carry % 256;
-      carry = Math.floor(carry / 256);
-    }
+    const { mode, cipherBlockBytes } = this.#algorithm;
+    const value = copyOf(this.#register);
+    const blocks = Math.floor(this.#total / cipherBlockBytes);
+    if (mode === 'ctr') addBigEndian(value, blocks);
+    // ChaCha20: a 32-bit counter, then the nonce.
+    if (mode === 'stream') addLittleEndian(value, 4, blocks);
     return value;
   }
 }
@@ -107,7 +106,7 @@ class NodeCipher extends SessionBase implements CipherSession {
     checkIv(algorithm, iv);
     this.algorithm = algorithm;
     this.direction = direction;
-    const held = { bytes: Uint8Array.prototype.slice.call(key) };
+    const held = { bytes: copyOf(key) };
     this.#key = held;
     this.own(() => wipe(held.bytes));
     this.#begin(iv);
@@ -160,7 +159,7 @@ class NodeCipher extends SessionBase implements CipherSession {
     if (key !== undefined) {
       checkKey(this.algorithm, key);
       wipe(this.#key.bytes);
-      this.#key.bytes = Uint8Array.prototype.slice.call(key);
+      this.#key.bytes = copyOf(key);
     }
     try {
       this.#begin(iv);
@@ -204,7 +203,7 @@ class NodeAead extends SessionBase implements AeadSession {
     this.algorithm = algorithm;
     this.direction = direction;
     this.incremental = algorithm.mode === 'gcm' || algorithm.mode === 'chacha20-poly1305';
-    const held = { bytes: Uint8Array.prototype.slice.call(key) };
+    const held = { bytes: copyOf(key) };
     this.#key = held;
     this.own(() => wipe(held.bytes));
   }
@@ -213,7 +212,7 @@ class NodeAead extends SessionBase implements AeadSession {
     this.ready();
     checkKey(this.algorithm, key);
     wipe(this.#key.bytes);
-    this.#key.bytes = Uint8Array.prototype.slice.call(key);
+    this.#key.bytes = copyOf(key);
   }
 
   #make(iv: Uint8Array): CipherGCM | DecipherGCM {
@@ -387,7 +386,7 @@ class NodeDigest extends SessionBase implements DigestSession {
     super();
     this.algorithm = algorithm;
     this.#keeps = algorithm.kind === 'mac' || algorithm.xof;
-    const secret = { key: key ? Uint8Array.prototype.slice.call(key) : new Uint8Array(0), heard: [] };
+    const secret = { key: key ? copyOf(key) : new Uint8Array(0), heard: [] };
     this.#secret = secret;
     this.own(() => wipe(secret.key, ...secret.heard));
     this.#state = state ?? this.#fresh();
@@ -406,7 +405,7 @@ class NodeDigest extends SessionBase implements DigestSession {
     this.ready();
     const length = lengthOf(bytes(data, 'data'));
     this.#unfinished().update(part(data, 0, length));
-    if (this.#keeps && length > 0) this.#secret.heard.push(Uint8Array.prototype.slice.call(data));
+    if (this.#keeps && length > 0) this.#secret.heard.push(copyOf(data));
   }
 
   async updateAsync(data: Uint8Array): Promise<void> {
@@ -446,7 +445,7 @@ class NodeDigest extends SessionBase implements DigestSession {
     if (key !== undefined && this.algorithm.kind === 'mac') {
       checkKey(this.algorithm, key);
       wipe(this.#secret.key);
-      this.#secret.key = Uint8Array.prototype.slice.call(key);
+      this.#secret.key = copyOf(key);
     }
     wipe(...this.#secret.heard);
     this.#secret.heard.length = 0;
@@ -473,6 +472,30 @@ class NodeDigest extends SessionBase implements DigestSession {
 
 const KNOWN_HASHES = new Set<string>();
 
+/**
+ * Can it make one? It is asked to, since getCipherInfo knows ciphers whose provider is not loaded; and when that is given a
+ * key length it leaves an error in OpenSSL's queue, which turns up as the cause of the next failure of something else.
+ */
+function makes(algorithm: CipherAlgorithm | AeadAlgorithm): boolean {
+  const name = nodeName(algorithm);
+  if (getCipherInfo(name) === undefined) return false;
+  // XTS refuses two equal halves.
+  const key = Uint8Array.from({ length: algorithm.keyBytes }, (_, i) => i + 1);
+  const iv = algorithm.ivBytes === 0 ? null : new Uint8Array(algorithm.ivBytes);
+  const options = algorithm.kind === 'aead' ? { authTagLength: algorithm.defaultTagBytes } : {};
+  try {
+    (createCipheriv as (name: string, key: Uint8Array, iv: Uint8Array | null, options: object) => unknown)(
+      name,
+      key,
+      iv,
+      options,
+    );
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Has node:crypto this algorithm? It says so of a cipher by name, of a hash only by trying. */
 function support(algorithm: Algorithm, options: CipherOptions = {}): Support {
   const no = (message: string): Support => ({
@@ -485,7 +508,7 @@ function support(algorithm: Algorithm, options: CipherOptions = {}): Support {
   switch (algorithm.kind) {
     case 'cipher':
     case 'aead':
-      return getCipherInfo(nodeName(algorithm), { keyLength: algorithm.keyBytes })
+      return makes(algorithm)
         ? { supported: true }
         : no(`node:crypto has no ${algorithm.name} of ${algorithm.keyBytes * 8} bits`);
     case 'hash': {
