@@ -240,6 +240,7 @@ class Pair {
   readonly whole: boolean;
   #nodeText = '';
   #oursText = '';
+  readonly #forms = new Set<string>();
 
   constructor(
     readonly kind: Call['kind'],
@@ -277,7 +278,11 @@ class Pair {
     const b = tidily(() => run(right));
     if (this.whole && (method === 'update' || method === 'final') && !a.error && !b.error) {
       this.#compareLate(method, a, b);
-    } else this.#judge(method, a, b);
+    } else {
+      // What a call took and then lost in throwing cannot be compared later.
+      if (this.whole && method === 'update') this.#forms.add('lost').add('text');
+      this.#judge(method, a, b);
+    }
     if (method === 'final' && a.error) this.finalFailed = true;
     if (method === 'update' && (a.error || b.error)) this.refused = true;
     if (method === 'update') {
@@ -293,8 +298,11 @@ class Pair {
     const text = (outcome: Outcome) => String(outcome.value).replace(/^Buffer /, '');
     this.#nodeText += text(a);
     this.#oursText += text(b);
+    for (const { value } of [a, b]) this.#forms.add(/^Buffer /.test(String(value)) ? 'bytes' : 'text');
     note('ocb-in-one-piece');
-    if (method === 'final') assert.equal(this.#oursText, this.#nodeText, this.log.join('\n  '));
+    // Where part was asked for as text and part as bytes, how they add up depends on where they were cut.
+    if (method === 'final' && this.#forms.size === 1)
+      assert.equal(this.#oursText, this.#nodeText, this.log.join('\n  '));
   }
 
   #judge(method: string, a: Outcome, b: Outcome): void {
