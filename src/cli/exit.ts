@@ -3,7 +3,7 @@
  *
  * Room `cli`.
  */
-import { HwcryptError } from '../errors.js';
+import { isReading, printable } from '../enc/io.js';
 import { ClosedPipe, writeError } from './stdio.js';
 
 export const EXIT_FAILURE = 1;
@@ -24,20 +24,13 @@ export function report(error: unknown, command?: string): number {
 }
 
 function isUsage(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return code === 'USAGE' || code === 'ERR_INVALID_ARG_VALUE' ? true : error instanceof UsageError;
+  const { code } = error as { code?: unknown };
+  return code === 'USAGE' || code === 'ERR_INVALID_ARG_VALUE';
 }
 
-/** For a command that has more to say than one line. */
-export class UsageError extends HwcryptError {
-  constructor(message: string) {
-    super('USAGE', message);
-    this.name = 'UsageError';
-  }
-}
-
+/** Names of files and options are in messages: what would move the cursor of a terminal is spelt out. */
 function oneLine(message: string): string {
-  return message.replace(/\s*\n\s*/g, '; ');
+  return printable(message.replace(/\s*\n\s*/g, '; '));
 }
 
 /**
@@ -45,7 +38,6 @@ function oneLine(message: string): string {
  * would wait for it too; the C library's `_exit` does not.
  */
 export async function leave(status: number): Promise<never> {
-  const { isReading } = await import('../enc/io.js');
   if (isReading()) {
     const { processLibrary } = await import('../linux/ffi.js');
     processLibrary().library?.func('void _exit(int status)')(status);

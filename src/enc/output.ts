@@ -178,7 +178,8 @@ class AtomicFile implements Output {
     this.name = printable(target);
     this.#target = real;
     const folder = path.dirname(real);
-    const stem = path.basename(real).slice(0, 200);
+    // A name has 255 bytes at most, and a character up to four.
+    const stem = [...path.basename(real)].slice(0, 50).join('');
     this.#temporary = path.join(folder, `.${stem}.${randomBytes(6).toString('hex')}.tmp`);
     try {
       // Private while it is incomplete, whatever it is going to be.

@@ -166,7 +166,7 @@ export async function runEnc(options: EncOptions, hooks: EncHooks): Promise<EncR
       });
       return { ...result, driver: session.driver, ...(passphrase ? { kdf } : {}) };
     } catch (error) {
-      if (judging && passphrase && error instanceof HwcryptError && error.code === 'BAD_DECRYPT') {
+      if (judging && passphrase && isBadDecrypt(error)) {
         const sample = look(Number.POSITIVE_INFINITY);
         if (sample)
           await explainFailure({ ...options, autoKdf: false }, cipher, open, passphrase, salt, sample);
@@ -229,8 +229,15 @@ async function transport(
     return { bytesRead: before + read, bytesWritten: output.written };
   } catch (error) {
     output.abort();
+    if (isBadDecrypt(error) && !output.atomic && output.written > 0 && transform) {
+      hooks.note(`what was written to ${output.name} (${output.written} bytes) is to be thrown away`);
+    }
     throw error;
   }
+}
+
+function isBadDecrypt(error: unknown): error is HwcryptError {
+  return error instanceof HwcryptError && error.code === 'BAD_DECRYPT';
 }
 
 /** Is what comes out plaintext that was not there before? */

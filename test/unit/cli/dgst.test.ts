@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hwcrypt, noCoreutils, noOpenssl, program, scratch } from './helpers.js';
+import { command } from '#src/cli/commands/dgst.js';
+import { failure, hwcrypt, noCoreutils, noOpenssl, program, scratch } from './helpers.js';
 
 const cwd = scratch();
 const dgst = (args: readonly string[], input: string | Uint8Array = '') =>
@@ -52,8 +53,11 @@ test('digests, MACs and formats as openssl prints them', { skip: noOpenssl }, ()
     const label = args.join(' ');
     const files = ['plain', 'large', 'empty', 'line\nbreak', 'back\\slash'];
     assert.deepEqual(dgst([...args, ...files]).bytes, openssl([...args, ...files]).bytes, label);
+    if (args.length < 4) continue;
+    // OpenSSL names the MAC only in front of a file.
     assert.deepEqual(dgst(args, 'piped').bytes, openssl(args, 'piped').bytes, `${label} from a pipe`);
   }
+  assert.deepEqual(dgst([], 'piped').bytes, openssl([], 'piped').bytes);
   const colons = openssl(['-sha256', '-c', 'plain']).stdout;
   assert.equal(dgst(['-sha256', '-colons', 'plain']).stdout, colons);
 });
@@ -172,7 +176,7 @@ test('a file for the result, JSON, a pinned driver', () => {
   assert.deepEqual(checked, [{ file: 'plain', status: 'OK' }]);
 });
 
-test('a wrong command line: one line, status 2', () => {
+test('a wrong command line: one line, status 2', async () => {
   const cases: [args: string, message: RegExp][] = [
     ['-sha257 plain', /did you mean -sha256/],
     ['-digest nope plain', /unknown message digest: nope/],
@@ -188,10 +192,9 @@ test('a wrong command line: one line, status 2', () => {
     ['-c -z plain', /--zero does not go with --check/],
   ];
   for (const [args, message] of cases) {
-    const { stderr, status } = dgst(args.split(' '));
-    assert.match(stderr, /^hwcrypt: dgst: [^\n]+\n$/, args);
-    assert.match(stderr, message, args);
-    assert.ok(!stderr.includes('secret'));
-    assert.equal(status, 2, args);
+    const found = await failure(command, args.split(' '));
+    assert.match(found.message, message, args);
+    assert.doesNotMatch(found.message, /\n|secret/, args);
+    assert.equal(found.status, 2, args);
   }
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { type CommandSpec, parse } from '#src/cli/options.js';
 
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 export const MAIN = fileURLToPath(import.meta.resolve('#src/cli/main.js'));
@@ -55,6 +56,25 @@ export function ended(
 export function shell(script: string, options: RunOptions = {}): Result {
   const quoted = [process.execPath, MAIN].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   return program('bash', ['-c', `hwcrypt() { ${quoted} "$@"; }; ${script}`], options);
+}
+
+/**
+ * What a command line that must fail comes to, without a process of its own: message and exit status, as `main` would
+ * give them.
+ */
+export async function failure(
+  command: CommandSpec,
+  argv: readonly string[],
+): Promise<{ readonly message: string; readonly status: number }> {
+  try {
+    const { given, operands } = parse(command, argv);
+    await command.run(given, operands);
+  } catch (error) {
+    const { message, code } = error as { message: string; code?: string };
+    const usage = code === 'USAGE' || code === 'ERR_INVALID_ARG_VALUE';
+    return { message, status: usage ? 2 : 1 };
+  }
+  throw new Error(`${argv.join(' ')}: it did not fail`);
 }
 
 export function scratch(): string {

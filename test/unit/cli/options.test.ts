@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { helpText } from '#src/cli/help.js';
 import { type CommandSpec, nearest, parse } from '#src/cli/options.js';
 
@@ -105,4 +106,21 @@ test('slips of the finger', () => {
   assert.deepEqual(nearest('lsit', ['enc', 'list']), ['list']);
   assert.deepEqual(nearest('frobnicate', ['enc', 'list']), []);
   assert.deepEqual(nearest('auto-kfd', ['auto-kdf']), ['auto-kdf']);
+});
+
+test('no command line is more than it can read: an answer or a usage error', () => {
+  const word = fc.oneof(
+    fc.string(),
+    fc.constantFrom('-in', '--in=', '-k', '-', '--', '-d', '---', '-=', '--=x', '-h'),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 8 }), (argv) => {
+      try {
+        parse(spec, argv);
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, 'USAGE');
+      }
+    }),
+    { numRuns: 1000 },
+  );
 });

@@ -57,6 +57,15 @@ test('abort leaves what was there', async () => {
   assert.deepEqual(readdirSync(home), ['file']);
 });
 
+test('a name as long as names may be', async () => {
+  const home = fresh();
+  for (const name of ['x'.repeat(255), 'ü'.repeat(127), '😀'.repeat(63)]) {
+    const output = openOutput(join(home, name), { secret: false });
+    await output.commit();
+  }
+  assert.equal(readdirSync(home).length, 3);
+});
+
 test('no listener for signals is left behind', async () => {
   const before = process.listenerCount('SIGINT');
   const output = openOutput(join(fresh(), 'file'), { secret: true });
