@@ -34,6 +34,7 @@ const farewellMs = 10_000;
 /**
  * Arguments: the run's folder, then the guest's program and its arguments. fd 0: the lifeline; fds 3, 4, 5: the channels.
  * User-mode Linux leads a process group of its own soon after its start; its pid stays ours, since it is waited for here.
+ * Each half removes the folder, since either may be the one that is left.
  */
 const keeper = `
 folder=$1
@@ -54,6 +55,7 @@ exec >/dev/null 2>&1 3>&- 4>&- 5>&- 6<&-
 wait $guest
 status=$?
 kill -9 $!
+rm -rf -- "$folder"
 exit $status
 `;
 

@@ -44,8 +44,10 @@ async function run({ options, verbose }: RigCommand): Promise<number> {
   return result.outcome === 'aborted' && by !== undefined ? by : result.status;
 }
 
-/** What a dying kernel says last is what one wants to know. */
+/** What a dying kernel says last is what one wants to know: from its panic on, where it had time for one. */
 function consoleExcerpt(text: string): string {
-  const last = text.trimEnd().split(/\r?\n/).slice(-40);
-  return last.map((line) => `  ${line}\n`).join('');
+  const lines = text.trimEnd().split(/\r?\n/);
+  const panic = lines.findLastIndex((line) => /Kernel panic|\bBUG:|\bOops:/.test(line));
+  const excerpt = panic < 0 ? lines.slice(-40) : lines.slice(panic, panic + 40);
+  return excerpt.map((line) => `  ${line}\n`).join('');
 }

@@ -7,6 +7,7 @@ import { projectFolder } from '../rig/index.js';
 import { findLayer } from './helpers/layers.js';
 import { describeFailures, describeSlowest, tally, tallyLine } from './helpers/results.js';
 import { runLayer } from './helpers/run-layer.js';
+import { Slots } from './helpers/slots.js';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -15,7 +16,7 @@ const { positionals, values } = parseArgs({
 const layer = findLayer(positionals[0] ?? '');
 const result = await runLayer(layer, {
   filter: values.filter,
-  processes: 1,
+  slots: new Slots(1),
   resultsFolder: process.env['HWCRYPT_RESULTS'] ?? `${projectFolder}/results/${layer.name}`,
 });
 const sum = tally(result.files);

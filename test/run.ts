@@ -22,9 +22,8 @@ import {
 } from './helpers/results.js';
 import { parseRunArguments, type RunArguments, usage } from './helpers/run-args.js';
 import { eventsFile, runLayer, summaryFile } from './helpers/run-layer.js';
-import { schedule } from './helpers/schedule.js';
+import { Slots } from './helpers/slots.js';
 
-const guestCost = 1;
 /** A guest's own memory and that of its host process. */
 const guestBytes = 1.5 * 1024 ** 3;
 
@@ -47,23 +46,19 @@ async function main(): Promise<number> {
     return 0;
   }
 
-  const processors = availableParallelism();
   const chosen = args.layers.filter((name) => name !== 'check').map(findLayer);
   const wanted = chosen.filter((layer) => !layer.optional || testFiles(layer).length > 0);
-  const guests = wanted.filter((layer) => layer.guest).length;
-  const unitProcesses = Math.max(Math.min(2, processors), processors - guests * guestCost);
-  // Guests side by side only where there is memory for them; each would else wait for the other's pages.
-  const room = freemem() > guests * guestBytes ? processors : 1;
-  await schedule(
-    [
-      ...(args.layers.includes('check') ? [{ cost: 1, run: check }] : []),
-      ...wanted.map((layer) => ({
-        cost: layer.guest ? guestCost : Math.min(unitProcesses, room),
-        run: () => (layer.guest ? guestLayer(layer, args) : hostLayer(layer, args, unitProcesses)),
-      })),
-    ],
-    room,
-  );
+  // A processor each; and guests side by side only where there is memory for them.
+  const slots = new Slots(Math.max(1, Math.min(availableParallelism(), Math.floor(freemem() / guestBytes))));
+  const deadline = Date.now() + args.minutes * 60_000;
+  // The guests ask first: they are the longest pieces, and the many short ones of the host fill what they leave.
+  const guests = wanted.filter((layer) => layer.guest);
+  const hosts = wanted.filter((layer) => !layer.guest);
+  await Promise.all([
+    ...(args.layers.includes('check') ? [slots.use(check)] : []),
+    ...guests.map((layer) => slots.use(() => guestLayer(layer, args, deadline))),
+    ...hosts.map((layer) => hostLayer(layer, args, deadline, slots)),
+  ]);
 
   const by = interrupted();
   if (by !== undefined) {
@@ -133,21 +128,20 @@ function tool(program: string, args: readonly string[]): Promise<{ status: numbe
   });
 }
 
-async function hostLayer(layer: Layer, args: RunArguments, processes: number): Promise<void> {
-  const deadline = AbortSignal.timeout(layer.timeoutSeconds * 1000);
+async function hostLayer(layer: Layer, args: RunArguments, deadline: number, slots: Slots): Promise<void> {
+  const late = AbortSignal.timeout(deadline - Date.now());
   const { files, elapsedMs } = await runLayer(layer, {
     filter: args.filter,
-    processes,
+    slots,
     resultsFolder: `${projectFolder}/results/${layer.name}`,
-    signal: AbortSignal.any([signal, deadline]),
+    signal: AbortSignal.any([signal, late]),
   });
-  const all = deadline.aborted
-    ? [...files, trouble(layer, `not done after ${layer.timeoutSeconds} s`)]
-    : files;
+  if (signal.aborted) return;
+  const all = late.aborted ? [...files, trouble(layer, `not done after ${args.minutes} minutes`)] : files;
   section(layer.name, all, elapsedMs, args);
 }
 
-async function guestLayer(layer: Layer, args: RunArguments): Promise<void> {
+async function guestLayer(layer: Layer, args: RunArguments, deadline: number): Promise<void> {
   if (signal.aborted) return;
   const started = performance.now();
   const resultsFolder = `${projectFolder}/results/${layer.name}`;
@@ -162,7 +156,7 @@ async function guestLayer(layer: Layer, args: RunArguments): Promise<void> {
         ...(args.filter === undefined ? [] : ['--filter', args.filter]),
       ],
       env: process.env['CI'] === undefined ? {} : { CI: process.env['CI'] },
-      timeoutSeconds: layer.timeoutSeconds,
+      timeoutSeconds: Math.max(1, (deadline - Date.now()) / 1000),
       resultsFolder,
       output: 'capture',
       signal,

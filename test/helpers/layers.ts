@@ -21,8 +21,6 @@ export interface Layer {
   readonly except?: string;
   /** Absent for the host. */
   readonly guest?: Pick<GuestOptions, 'kind'> & Partial<GuestOptions>;
-  /** The whole layer, booting included. */
-  readonly timeoutSeconds: number;
   /** Without a sign of life for so long, the file that runs has failed. */
   readonly silenceSeconds: number;
   /** How long a process may go on after its last test; default 10. */
@@ -32,21 +30,19 @@ export interface Layer {
 }
 
 export const layers: readonly Layer[] = [
-  { name: 'unit', folder: 'unit', timeoutSeconds: 420, silenceSeconds: 120 },
-  { name: 'kernel', folder: 'kernel', guest: { kind: 'uml' }, timeoutSeconds: 420, silenceSeconds: 120 },
+  { name: 'unit', folder: 'unit', silenceSeconds: 180 },
+  { name: 'kernel', folder: 'kernel', guest: { kind: 'uml' }, silenceSeconds: 180 },
   {
     name: 'accelerator',
     folder: 'accelerator',
     except: 'router',
     guest: { kind: 'qemu', modules: ['virtio_crypto'] },
-    timeoutSeconds: 420,
     silenceSeconds: 180,
   },
   {
     name: 'router',
     folder: 'accelerator/router',
     guest: { kind: 'qemu', modules: ['virtio_crypto'], cpu: 'max,-aes,-vaes' },
-    timeoutSeconds: 300,
     silenceSeconds: 180,
     optional: true,
   },

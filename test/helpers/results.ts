@@ -30,6 +30,7 @@ export interface FileResult {
 export interface LayerResult {
   readonly layer: string;
   readonly files: readonly FileResult[];
+  /** Since the first file began. */
   readonly elapsedMs: number;
 }
 

@@ -9,6 +9,7 @@ export const usage = `Runs the tests: style and types, then every layer.
 Options:
   --layer NAME     only this: check (style and types), ${layers.map(({ name }) => name).join(', ')} (repeatable)
   --filter TEXT    only the files whose name has TEXT in it; where there is none, the tests whose name has
+  --minutes N      end what is not done after this long (default 9.5)
   --verbose        time of each layer and its slowest tests
   --help
 
@@ -20,6 +21,7 @@ export interface RunArguments {
   /** Names, with `check` among them; in the order of the table. */
   readonly layers: readonly string[];
   readonly filter?: string | undefined;
+  readonly minutes: number;
   readonly verbose: boolean;
 }
 
@@ -30,6 +32,7 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
       help: { type: 'boolean', short: 'h' },
       layer: { type: 'string', multiple: true },
       filter: { type: 'string' },
+      minutes: { type: 'string', default: '9.5' },
       verbose: { type: 'boolean' },
     },
   });
@@ -37,12 +40,16 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
   const unknown = values.layer?.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new RangeError(`no layer is called '${unknown}'; there are ${known.join(', ')}`);
+  const minutes = Number(values.minutes);
+  if (!(minutes > 0 && minutes < 10_000))
+    throw new RangeError(`--minutes takes a number, not '${values.minutes}'`);
   // A filter is about tests, of which `check` has none.
   const chosen = values.layer ?? (values.filter === undefined ? known : known.slice(1));
   return {
     help: values.help ?? false,
     layers: known.filter((name) => chosen.includes(name)),
     filter: values.filter,
+    minutes,
     verbose: values.verbose ?? false,
   };
 }

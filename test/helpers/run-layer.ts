@@ -5,12 +5,13 @@ import type { Readable } from 'node:stream';
 import { projectFolder } from '../../rig/index.js';
 import { compiledFile, type Layer, testFiles } from './layers.js';
 import type { Event, FileResult, LayerResult } from './results.js';
+import type { Slots } from './slots.js';
 
 export interface LayerRun {
   /** Only the files whose name has this in it; where there is none, only the tests whose name has. */
   readonly filter?: string | undefined;
-  /** Processes at a time. In a guest, there is one for all files. */
-  readonly processes: number;
+  /** Each process takes one. On the host there is a process for each file, in a guest one for all of them. */
+  readonly slots: Slots;
   /** Gets `events.jsonl` while the layer runs (so that a crash leaves a trace), and `summary.json` at its end. */
   readonly resultsFolder: string;
   readonly signal?: AbortSignal;
@@ -23,7 +24,6 @@ export const eventsFile = 'events.jsonl';
 export const summaryFile = 'summary.json';
 
 export async function runLayer(layer: Layer, run: LayerRun): Promise<LayerResult> {
-  const started = performance.now();
   mkdirSync(run.resultsFolder, { recursive: true });
   for (const name of [eventsFile, summaryFile]) rmSync(`${run.resultsFolder}/${name}`, { force: true });
 
@@ -34,12 +34,15 @@ export async function runLayer(layer: Layer, run: LayerRun): Promise<LayerResult
 
   const files: FileResult[] = [];
   const batches = layer.guest ? [queue] : queue.map((file) => [file]);
+  let started: number | undefined;
   await Promise.all(
-    Array.from({ length: Math.min(run.processes, batches.length) }, async () => {
-      for (let batch = batches.shift(); batch && !run.signal?.aborted; batch = batches.shift()) {
+    batches.map((batch) =>
+      run.slots.use(async () => {
+        if (run.signal?.aborted) return;
+        started ??= performance.now();
         files.push(...(await runFiles(batch, layer, run, pattern)));
-      }
-    }),
+      }),
+    ),
   );
   files.sort((one, other) => (one.file < other.file ? -1 : 1));
   // With a pattern, most files have nothing to run.
@@ -48,7 +51,11 @@ export async function runLayer(layer: Layer, run: LayerRun): Promise<LayerResult
       if (file.tests.length + file.troubles.length === 0) file.troubles.push('no test ran');
     }
   }
-  const result: LayerResult = { layer: layer.name, files, elapsedMs: performance.now() - started };
+  const result: LayerResult = {
+    layer: layer.name,
+    files,
+    elapsedMs: performance.now() - (started ?? performance.now()),
+  };
   writeFileSync(`${run.resultsFolder}/${summaryFile}`, JSON.stringify(result, null, 1));
   return result;
 }

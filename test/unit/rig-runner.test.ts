@@ -8,7 +8,7 @@ import { compiledFile, findLayer, layers, testFiles } from '../helpers/layers.js
 import { describeFailures, describeSlowest, type FileResult, tally, tallyLine } from '../helpers/results.js';
 import { parseRunArguments } from '../helpers/run-args.js';
 import { eventsFile, runLayer, summaryFile } from '../helpers/run-layer.js';
-import { schedule } from '../helpers/schedule.js';
+import { Slots } from '../helpers/slots.js';
 
 const resultsFolder = mkdtempSync(`${tmpdir()}/hwcrypt-runner-`);
 after(() => rmSync(resultsFolder, { recursive: true, force: true }));
@@ -16,7 +16,6 @@ after(() => rmSync(resultsFolder, { recursive: true, force: true }));
 const fixtures: Layer = {
   name: 'fixtures',
   folder: 'helpers/fixtures',
-  timeoutSeconds: 100,
   silenceSeconds: 4,
   farewellSeconds: 2,
 };
@@ -68,7 +67,7 @@ function assertExpected(files: readonly FileResult[], except: Record<string, Exp
 describe('a layer', { concurrency: 2 }, () => {
   test('a process a file: every failure is found and named', async () => {
     const folder = `${resultsFolder}/own`;
-    const { files } = await runLayer(fixtures, { processes: 3, resultsFolder: folder });
+    const { files } = await runLayer(fixtures, { slots: new Slots(3), resultsFolder: folder });
     assertExpected(files);
     assert.deepEqual(JSON.parse(readFileSync(`${folder}/${summaryFile}`, 'utf8')).files, files);
     const last = readFileSync(`${folder}/${eventsFile}`, 'utf8').trimEnd().split('\n').at(-1)!;
@@ -77,12 +76,15 @@ describe('a layer', { concurrency: 2 }, () => {
 
   test('one process for all: the same, and one that dies does not take the rest along', async () => {
     const shared: Layer = { ...fixtures, guest: { kind: 'uml' } };
-    const { files } = await runLayer(shared, { processes: 1, resultsFolder: `${resultsFolder}/shared` });
+    const { files } = await runLayer(shared, {
+      slots: new Slots(1),
+      resultsFolder: `${resultsFolder}/shared`,
+    });
     // node:test tells of it when the process ends by itself, which the lingering file then prevents.
     assertExpected(files, { 'h-stray': { counts: [1, 0, 0], told: [] } });
     const stray = await runLayer(shared, {
       filter: 'stray',
-      processes: 1,
+      slots: new Slots(1),
       resultsFolder: `${resultsFolder}/stray`,
     });
     assert.match(describeFailures(stray.files), /the mine/);
@@ -91,13 +93,13 @@ describe('a layer', { concurrency: 2 }, () => {
   test('a filter: by file, else by test', async () => {
     const byFile = await runLayer(fixtures, {
       filter: 'a-passing',
-      processes: 1,
+      slots: new Slots(1),
       resultsFolder: `${resultsFolder}/file`,
     });
     assert.deepEqual(tally(byFile.files), { passed: 4, failed: 0, skipped: 3 });
     const byTest = await runLayer(fixtures, {
       filter: 'alone',
-      processes: 3,
+      slots: new Slots(3),
       resultsFolder: `${resultsFolder}/test`,
     });
     const ran = byTest.files.flatMap(({ tests }) => tests.filter(({ outcome }) => outcome === 'passed'));
@@ -110,7 +112,7 @@ describe('a layer', { concurrency: 2 }, () => {
   test('an end on request', async () => {
     const { files } = await runLayer(fixtures, {
       filter: 'e-hanging',
-      processes: 1,
+      slots: new Slots(1),
       resultsFolder: `${resultsFolder}/abort`,
       signal: AbortSignal.timeout(500),
     });
@@ -182,33 +184,31 @@ describe('the command line', () => {
   });
 });
 
-describe('the schedule', () => {
-  async function order(costs: readonly number[], processors: number): Promise<string> {
+describe('slots', () => {
+  async function order(pieces: number, slots: number): Promise<string> {
     let log = '';
-    const job = (cost: number, index: number) => ({
-      cost,
-      run: async () => {
+    const room = new Slots(slots);
+    const piece = (index: number) =>
+      room.use(async () => {
         log += `${index}(`;
-        await new Promise((resolve) => setTimeout(resolve, 20 * cost));
+        await new Promise((resolve) => setTimeout(resolve, 10 * (index + 1)));
         log += `)${index} `;
-      },
-    });
-    await schedule(costs.map(job), processors);
+      });
+    await Promise.all(Array.from({ length: pieces }, (_, index) => piece(index)));
     return log;
   }
 
-  test('as many as there are processors for', async () => {
-    assert.equal(await order([1, 1], 1), '0()0 1()1 ');
-    assert.match(await order([1, 1], 2), /^0\(1\(/);
+  test('as many pieces at a time as there is room for, first come first served', async () => {
+    assert.equal(await order(3, 1), '0()0 1()1 2()2 ');
+    assert.equal(await order(3, 2), '0(1()0 2()1 )2 ');
   });
 
-  test('what is too big for all runs alone, and what fits passes by what does not', async () => {
-    assert.equal(await order([5], 2), '0()0 ');
-    assert.match(await order([1, 2, 1], 2), /^0\(2\(.*1\(\)1 $/);
-  });
-
-  test('a job that fails is told', async () => {
-    const failing = { cost: 1, run: () => Promise.reject(new Error('no')) };
-    await assert.rejects(schedule([failing], 1), /no/);
+  test('a piece that fails is told, and gives its slot back', async () => {
+    const room = new Slots(1);
+    await assert.rejects(
+      room.use(() => Promise.reject(new Error('no'))),
+      /no/,
+    );
+    assert.equal(await room.use(async () => 1), 1);
   });
 });
