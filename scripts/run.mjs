@@ -126,7 +126,7 @@ function compile(file) {
   const done = spawnSync(compiler, ['-b'], { cwd: project, encoding: 'utf8' });
   if (done.error) throw new SetUpError(`cannot run the compiler: ${done.error.message}`);
   // The test run has the compiler's verdict as a part of its own.
-  process.env.HWCRYPT_TSC = done.status === 0 ? '' : scrub(done.stdout + done.stderr);
+  if (name === 'test') process.env.HWCRYPT_TSC = done.status === 0 ? '' : scrub(done.stdout + done.stderr);
   if (done.status === 0 || name === 'test') return;
   // TypeScript writes its output in spite of errors; somebody in the middle of a change can still run the rest.
   if (!existsSync(join(project, file)))
