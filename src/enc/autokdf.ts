@@ -26,6 +26,24 @@ export interface Sample {
   readonly bytes: number;
 }
 
+/** Bytes of either end that are kept: enough for two blocks behind a header. */
+export const SAMPLE_BYTES = 128;
+
+/** Keeps both ends of a stream that goes by. */
+export class Ends implements Sample {
+  first: Buffer = Buffer.alloc(0);
+  last: Buffer = Buffer.alloc(0);
+  bytes = 0;
+
+  add(piece: Buffer): void {
+    this.bytes += piece.length;
+    const missing = SAMPLE_BYTES - this.first.length;
+    if (missing > 0) this.first = Buffer.concat([this.first, piece.subarray(0, missing)]);
+    const joined = piece.length >= SAMPLE_BYTES ? piece : Buffer.concat([this.last, piece]);
+    this.last = Buffer.from(joined.subarray(Math.max(0, joined.length - SAMPLE_BYTES)));
+  }
+}
+
 export interface Fit extends Candidate {
   /** The passphrase fits with these options of `enc`: `-md md5`. */
   readonly options: string;

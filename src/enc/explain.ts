@@ -62,7 +62,7 @@ export async function explainFile(options: ExplainOptions): Promise<Explanation>
   const input = Input.open(options.input);
   try {
     const scanned = await scan(input, options.base64);
-    const { first, last, total } = scanned;
+    const { first, last, bytes: total } = scanned.ends;
     const header =
       first.subarray(0, MAGIC.length).equals(MAGIC) && total >= MAGIC.length + DEFAULT_SALT_BYTES;
     const headerBytes = header ? MAGIC.length + DEFAULT_SALT_BYTES : 0;
@@ -82,7 +82,7 @@ export async function explainFile(options: ExplainOptions): Promise<Explanation>
     if (!options.passphrase) return explanation;
     const passphrase = await options.passphrase();
     try {
-      const keep = Math.min(ciphertextBytes, SAMPLE_BYTES);
+      const keep = Math.min(ciphertextBytes, SAMPLE_BYTES / 2);
       const sample: Sample = {
         first: first.subarray(headerBytes, headerBytes + keep),
         last: last.subarray(last.length - keep),
@@ -97,8 +97,6 @@ export async function explainFile(options: ExplainOptions): Promise<Explanation>
   }
 }
 
-const SAMPLE_BYTES = 64;
-
 function given({ digest, iterations }: ExplainOptions): { digest?: string; iterations?: number } {
   return {
     ...(digest === undefined ? {} : { digest }),
@@ -106,26 +104,21 @@ function given({ digest, iterations }: ExplainOptions): { digest?: string; itera
   };
 }
 
-async function scan(
-  input: Input,
-  asked: boolean | undefined,
-): Promise<{ first: Buffer; last: Buffer; total: number; bytes: number; base64: boolean }> {
+interface Scanned {
+  /** Decoded. */
+  readonly ends: Ends;
+  /** Length of the input as it is. */
+  readonly bytes: number;
+  readonly base64: boolean;
+}
+
+async function scan(input: Input, asked: boolean | undefined): Promise<Scanned> {
   const raw = Buffer.alloc(BUFFER_BYTES);
-  let first = Buffer.alloc(0);
-  let last = Buffer.alloc(0);
-  let total = 0;
+  const text = Buffer.alloc(Base64Decoder.outputBytes(BUFFER_BYTES));
+  const ends = new Ends();
   let bytes = 0;
   let base64 = asked ?? false;
   let decoder: Base64Decoder | undefined;
-  const text = Buffer.alloc(Base64Decoder.outputBytes(BUFFER_BYTES));
-  const keep = (piece: Buffer): void => {
-    total += piece.length;
-    if (first.length < 2 * SAMPLE_BYTES) {
-      first = Buffer.concat([first, piece.subarray(0, 2 * SAMPLE_BYTES - first.length)]);
-    }
-    const joined = piece.length >= SAMPLE_BYTES ? piece : Buffer.concat([last, piece]);
-    last = Buffer.from(joined.subarray(Math.max(0, joined.length - SAMPLE_BYTES)));
-  };
   for (;;) {
     const length = await input.readFull(raw, 0, BUFFER_BYTES);
     if (bytes === 0) {
@@ -134,11 +127,11 @@ async function scan(
     }
     bytes += length;
     const piece = raw.subarray(0, length);
-    keep(decoder ? text.subarray(0, decoder.update(piece, text)) : piece);
+    ends.add(decoder ? text.subarray(0, decoder.update(piece, text)) : piece);
     if (length < BUFFER_BYTES) break;
   }
-  if (decoder) keep(text.subarray(0, decoder.final(text)));
-  return { first, last, total, bytes, base64 };
+  if (decoder) ends.add(text.subarray(0, decoder.final(text)));
+  return { ends, bytes, base64 };
 }
 
 function possibleCiphers(bytes: number): string[] {

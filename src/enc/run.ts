@@ -6,10 +6,20 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CipherAlgorithm } from '../algorithms.js';
-import type { CipherSession, Direction } from '../drivers/driver.js';
+import type { Direction } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
 import { Router } from '../routing/router.js';
-import { candidates, type Fit, fits, judge, judgeable, type OpenSession, type Sample } from './autokdf.js';
+import {
+  candidates,
+  Ends,
+  type Fit,
+  fits,
+  judge,
+  judgeable,
+  type OpenSession,
+  SAMPLE_BYTES,
+  type Sample,
+} from './autokdf.js';
 import { Base64Decoder, Base64Encoder } from './base64.js';
 import {
   DEFAULT_SALT_BYTES,
@@ -86,103 +96,227 @@ const DEPRECATED_KDF =
 
 /** @throws HwcryptError, UnavailableError, DriverError: nothing is left under the output's name then. */
 export async function runEnc(options: EncOptions, hooks: EncHooks): Promise<EncResult> {
-  const { cipher, direction, print, keyHex } = options;
   const input = Input.open(options.input);
-  let passphrase: Buffer | undefined;
-  let keys: KeyAndIv | undefined;
-  let session: CipherSession | undefined;
   try {
-    const encoder =
-      options.base64 && direction === 'encrypt' ? new Base64Encoder(options.oneLine) : undefined;
-    const decoder = options.base64 && direction === 'decrypt' ? new Base64Decoder() : undefined;
-    if (!cipher) return await transport(options, hooks, input, { encoder, decoder });
-
-    // What can go wrong without a passphrase should, before one is asked for.
-    const router = new Router({
-      ...(options.driver === undefined ? {} : { drivers: options.driver }),
-      onFallback: ({ message }) => hooks.note(message),
-    });
-    // With -P nobody works.
-    const route = print === 'only' ? undefined : router.route(cipher);
-    if (route) checkOutput(options.output, { secret: isSecret(options), input });
-    if (options.passphrase) passphrase = await options.passphrase();
-    else if (keyHex === undefined) throw new HwcryptError('PASSPHRASE', 'neither a passphrase nor a key');
-
-    // The salt: read from the file, given, or made.
-    const salted = passphrase !== undefined && options.salt;
-    const headed = salted && options.saltHex === undefined;
-    const saltBytes = saltLength(options);
-    let salt: Buffer | undefined;
-    let head: Head = { data: Buffer.alloc(0), bytesRead: 0, ended: false };
-    let header: Buffer | undefined;
-    // With -P and a key that does not depend on the input, openssl does not wait for any either.
-    if (direction === 'decrypt' && (headed || print !== 'only')) head = await loadHead(input, decoder);
-    let { data } = head;
-    if (headed && direction === 'decrypt') {
-      salt = parseHeader(data.subarray(0, MAGIC.length + saltBytes), saltBytes, decoder !== undefined);
-      data = data.subarray(MAGIC.length + saltBytes);
-    } else if (headed) {
-      salt = randomBytes(saltBytes);
-      header = encodeHeader(salt);
-    } else if (salted) {
-      salt = hex(options.saltHex as string, saltBytes, 'salt', hooks);
-    }
-    if (direction === 'decrypt' && !headed) warnOfHeader(data, decoder !== undefined, options, hooks);
-
-    keys = await derive(options, options.kdf, cipher, passphrase, salt, hooks);
-    if (!route) {
-      hooks.print(keyLines(salt, keys));
-      return { bytesRead: head.bytesRead, bytesWritten: 0 };
-    }
-
-    const open: OpenSession = (key, iv) => route.driver.cipher(cipher, direction, key, iv, route.options);
-
-    let { kdf } = options;
-    const judging = direction === 'decrypt' && options.padding && judgeable(cipher);
-    const look = (limit: number): Sample | undefined =>
-      preview(input, decoder !== undefined, head, data, limit);
-    if (judging) {
-      // Before anything is written: OpenSSL notices a wrong passphrase only when the garbage is out.
-      const sample = look(options.autoKdf ? Number.POSITIVE_INFINITY : PREVIEW_BYTES);
-      if (sample && judge(cipher, open, keys.key, keys.iv, sample).paddingBytes === 0) {
-        const fit = await explainFailure(options, cipher, open, passphrase, salt, sample);
-        const certainty = fit.certainty === 'sure' ? 'fits' : 'probably fits';
-        hooks.note(`the passphrase ${certainty} with ${fit.options} (${fit.writtenBy}): using that`);
-        kdf = fit.kdf;
-        wipe(keys);
-        keys = await derive(options, kdf, cipher, passphrase, salt);
-      }
-    }
-
-    session = open(keys.key, cipher.ivBytes > 0 ? keys.iv : null);
-    try {
-      const result = await transport(options, hooks, input, {
-        encoder,
-        decoder,
-        transform: new CipherTransform(session, { padding: options.padding }),
-        header,
-        head: { ...head, data },
-        lines: print ? keyLines(salt, keys) : undefined,
-      });
-      return { ...result, driver: session.driver, ...(passphrase ? { kdf } : {}) };
-    } catch (error) {
-      if (judging && passphrase && isBadDecrypt(error)) {
-        const sample = look(Number.POSITIVE_INFINITY);
-        if (sample)
-          await explainFailure({ ...options, autoKdf: false }, cipher, open, passphrase, salt, sample);
-        throw new HwcryptError(
-          'BAD_DECRYPT',
-          `${error.message} (other key derivations were not tried, since only the first ${HEAD_BYTES / 1024} KiB ` +
-            'of a pipe are kept: use -in FILE)',
-        );
-      }
-      throw error;
-    }
+    return options.cipher
+      ? await new CipherJob(options, options.cipher, hooks, input).run()
+      : await transport(options, hooks, input, codecs(options));
   } finally {
-    session?.close();
-    if (keys) wipe(keys);
-    passphrase?.fill(0);
     input.close();
+  }
+}
+
+/** Base64 is on the encrypted side. */
+function codecs({ base64, direction, oneLine }: EncOptions): Pick<Parts, 'encoder' | 'decoder'> {
+  if (!base64) return {};
+  return direction === 'encrypt' ? { encoder: new Base64Encoder(oneLine) } : { decoder: new Base64Decoder() };
+}
+
+/** One message under one key, from the passphrase to the last byte. */
+class CipherJob {
+  readonly #options: EncOptions;
+  readonly #cipher: CipherAlgorithm;
+  readonly #hooks: EncHooks;
+  readonly #input: Input;
+  readonly #codecs: Pick<Parts, 'encoder' | 'decoder'>;
+  readonly #decrypting: boolean;
+  #passphrase: Buffer | undefined;
+  #salt: Buffer | undefined;
+  #keys: KeyAndIv | undefined;
+  /** To be written first, where there is one. */
+  #header: Buffer | undefined;
+  /** What was read to find the header, and what of it is ciphertext. */
+  #head: Head = { data: Buffer.alloc(0), bytesRead: 0, ended: false };
+  #ciphertext: Buffer = this.#head.data;
+
+  constructor(options: EncOptions, cipher: CipherAlgorithm, hooks: EncHooks, input: Input) {
+    this.#options = options;
+    this.#cipher = cipher;
+    this.#hooks = hooks;
+    this.#input = input;
+    this.#codecs = codecs(options);
+    this.#decrypting = options.direction === 'decrypt';
+  }
+
+  async run(): Promise<EncResult> {
+    const options = this.#options;
+    const { print, keyHex, kdf } = options;
+    try {
+      // What can go wrong without a passphrase should, before one is asked for. With -P nobody works.
+      const open = print === 'only' ? undefined : this.#route();
+      if (options.passphrase) this.#passphrase = await options.passphrase();
+      else if (keyHex === undefined) throw new HwcryptError('PASSPHRASE', 'neither a passphrase nor a key');
+      await this.#settleSalt();
+      this.#keys = await this.#derive(kdf, this.#hooks);
+      if (!open) {
+        this.#hooks.print(keyLines(this.#salt, this.#keys));
+        return { bytesRead: this.#head.bytesRead, bytesWritten: 0 };
+      }
+      const used = this.#canJudge ? await this.#checkPadding(kdf, open) : kdf;
+      const result = await this.#work(open);
+      return { ...result, ...(this.#passphrase ? { kdf: used } : {}) };
+    } finally {
+      if (this.#keys) wipe(this.#keys);
+      this.#passphrase?.fill(0);
+    }
+  }
+
+  /** Finds who does the work and where it goes. */
+  #route(): OpenSession {
+    const { driver, output, direction } = this.#options;
+    const router = new Router({
+      ...(driver === undefined ? {} : { drivers: driver }),
+      onFallback: ({ message }) => this.#hooks.note(message),
+    });
+    const route = router.route(this.#cipher);
+    checkOutput(output, { secret: isSecret(this.#options), input: this.#input });
+    return (key, iv) => route.driver.cipher(this.#cipher, direction, key, iv, route.options);
+  }
+
+  /** The salt: read from the file, given, or made. */
+  async #settleSalt(): Promise<void> {
+    const { salt, saltHex, print } = this.#options;
+    const salted = this.#passphrase !== undefined && salt;
+    const headed = salted && saltHex === undefined;
+    const base64 = this.#codecs.decoder !== undefined;
+    const saltBytes = saltLength(this.#options);
+    // With -P and a key that does not depend on the input, openssl does not wait for any either.
+    if (this.#decrypting && (headed || print !== 'only')) {
+      this.#head = await loadHead(this.#input, this.#codecs.decoder);
+      this.#ciphertext = this.#head.data;
+    }
+    if (headed && this.#decrypting) {
+      const length = MAGIC.length + saltBytes;
+      this.#salt = parseHeader(this.#ciphertext.subarray(0, length), saltBytes, base64);
+      this.#ciphertext = this.#ciphertext.subarray(length);
+    } else if (headed) {
+      this.#salt = randomBytes(saltBytes);
+      this.#header = encodeHeader(this.#salt);
+    } else if (salted) {
+      this.#salt = hex(saltHex as string, saltBytes, 'salt', this.#hooks);
+    }
+    if (this.#decrypting && !headed) warnOfHeader(this.#ciphertext, base64, this.#options, this.#hooks);
+  }
+
+  /** Key and IV from the passphrase, overridden by -K and -iv where those are given, with OpenSSL's warnings. */
+  async #derive(kdf: Kdf, hooks?: EncHooks): Promise<KeyAndIv> {
+    const { keyHex, ivHex } = this.#options;
+    const { keyBytes, ivBytes, name } = this.#cipher;
+    let keys: KeyAndIv = { key: Buffer.alloc(0), iv: Buffer.alloc(0) };
+    if (this.#passphrase) {
+      if (kdf.kind === 'bytes-to-key') hooks?.warn(DEPRECATED_KDF);
+      keys = await deriveKey(kdf, this.#passphrase, this.#salt ?? null, keyBytes, ivBytes);
+    }
+    if (ivHex !== undefined) {
+      if (ivBytes === 0) hooks?.warn('warning: iv not used by this cipher');
+      else keys = { ...keys, iv: hex(ivHex, ivBytes, 'iv', hooks) };
+    } else if (!this.#passphrase && ivBytes > 0) {
+      throw new HwcryptError('USAGE', `iv undefined: ${name} needs -iv beside -K`);
+    }
+    if (keyHex !== undefined) keys = { ...keys, key: hex(keyHex, keyBytes, 'key', hooks) };
+    return keys;
+  }
+
+  /** Is there padding by which a wrong key can be told? */
+  get #canJudge(): boolean {
+    return this.#decrypting && this.#options.padding && judgeable(this.#cipher);
+  }
+
+  /**
+   * Looks at the padding before anything is written: OpenSSL notices a wrong passphrase only when the garbage is out.
+   * Returns the key derivation that is used in the end.
+   */
+  async #checkPadding(kdf: Kdf, open: OpenSession): Promise<Kdf> {
+    const { key, iv } = this.#keys as KeyAndIv;
+    const sample = this.#preview(this.#options.autoKdf ? Number.POSITIVE_INFINITY : PREVIEW_BYTES);
+    if (!sample || judge(this.#cipher, open, key, iv, sample).paddingBytes > 0) return kdf;
+    const fit = await this.#explainFailure(open, sample, this.#options.autoKdf === true);
+    const certainty = fit.certainty === 'sure' ? 'fits' : 'probably fits';
+    this.#hooks.note(`the passphrase ${certainty} with ${fit.options} (${fit.writtenBy}): using that`);
+    wipe(this.#keys as KeyAndIv);
+    this.#keys = await this.#derive(fit.kdf);
+    return fit.kdf;
+  }
+
+  async #work(open: OpenSession): Promise<EncResult> {
+    const { key, iv } = this.#keys as KeyAndIv;
+    const session = open(key, this.#cipher.ivBytes > 0 ? iv : null);
+    try {
+      const result = await transport(this.#options, this.#hooks, this.#input, {
+        ...this.#codecs,
+        transform: new CipherTransform(session, { padding: this.#options.padding }),
+        header: this.#header,
+        head: { ...this.#head, data: this.#ciphertext },
+        lines: this.#options.print ? keyLines(this.#salt, { key, iv }) : undefined,
+      });
+      return { ...result, driver: session.driver };
+    } catch (error) {
+      if (!this.#canJudge || !this.#passphrase || !isBadDecrypt(error)) throw error;
+      const sample = this.#preview(Number.POSITIVE_INFINITY);
+      if (sample) await this.#explainFailure(open, sample, false);
+      throw new HwcryptError(
+        'BAD_DECRYPT',
+        `${error.message} (other key derivations were not tried, since only the first ${HEAD_BYTES / 1024} KiB ` +
+          'of a pipe are kept: use -in FILE)',
+      );
+    } finally {
+      session.close();
+    }
+  }
+
+  /**
+   * The beginning and the end of the ciphertext, without reading on: from memory where the head was all, from the file
+   * where it can be looked at anywhere. Base64 must be decoded from the start to find where its groups begin, which is
+   * done for up to `limit` bytes of text.
+   */
+  #preview(limit: number): Sample | undefined {
+    const data = this.#ciphertext;
+    const first = data.subarray(0, SAMPLE_BYTES);
+    if (this.#head.ended) {
+      return { first, last: data.subarray(Math.max(0, data.length - SAMPLE_BYTES)), bytes: data.length };
+    }
+    const { size, seekable } = this.#input;
+    if (!seekable || size === undefined) return undefined;
+    const headerBytes = this.#head.data.length - data.length;
+    if (!this.#codecs.decoder) {
+      const last = this.#input.peek(Math.max(0, size - SAMPLE_BYTES), SAMPLE_BYTES);
+      return { first, last, bytes: size - headerBytes };
+    }
+    if (size > limit) return undefined;
+    const { last, bytes } = decodedEnds(this.#input);
+    return { first, last, bytes: bytes - headerBytes };
+  }
+
+  /** Throws what is wrong, with the key derivation that fits if one does; returns it where it is to be used instead. */
+  async #explainFailure(open: OpenSession, sample: Sample, use: boolean): Promise<Fit> {
+    const { keyHex, ivHex, kdf } = this.#options;
+    const cipher = this.#cipher;
+    if (sample.bytes === 0 || sample.bytes % cipher.blockBytes !== 0) {
+      throw wrongFinalBlock('bad decrypt', sample.bytes, cipher);
+    }
+    if (!this.#passphrase || keyHex !== undefined || ivHex !== undefined) {
+      throw new HwcryptError('BAD_DECRYPT', BAD_DECRYPT);
+    }
+    const list = candidates({
+      digest: kdf.digest,
+      ...(kdf.kind === 'pbkdf2' ? { iterations: kdf.iterations } : {}),
+    });
+    const found = await fits(list, cipher, open, this.#passphrase, this.#salt ?? null, sample);
+    const [best] = found;
+    if (!best) {
+      throw new HwcryptError(
+        'BAD_DECRYPT',
+        'bad decrypt: wrong passphrase or cipher, or the input is damaged (no other usual key derivation fits either)',
+      );
+    }
+    if (use) return best;
+    const names = found
+      .filter(({ certainty }) => certainty === best.certainty)
+      .map((fit) => `${fit.options} (${fit.writtenBy})`);
+    throw new HwcryptError(
+      'BAD_DECRYPT',
+      `bad decrypt: the passphrase ${best.certainty === 'sure' ? 'fits' : 'probably fits'} with ${names.join(' or ')}`,
+    );
   }
 }
 
@@ -265,104 +399,18 @@ async function loadHead(input: Input, decoder: Base64Decoder | undefined): Promi
   return { data: data.subarray(0, length), bytesRead, ended };
 }
 
-const SAMPLE_BYTES = 64;
-
-/**
- * The beginning and the end of the ciphertext, without reading on: from memory where the head was all, from the file where
- * it can be looked at anywhere. `data` is the head without the header. Base64 must be decoded from the start to find
- * where its groups begin, which is done up to `limit` bytes of text.
- */
-function preview(input: Input, base64: boolean, head: Head, data: Buffer, limit: number): Sample | undefined {
-  const first = data.subarray(0, SAMPLE_BYTES);
-  if (head.ended) {
-    return { first, last: data.subarray(Math.max(0, data.length - SAMPLE_BYTES)), bytes: data.length };
-  }
-  if (!input.seekable || input.size === undefined) return undefined;
-  if (!base64) {
-    const bytes = input.size - (head.data.length - data.length);
-    return { first, last: input.peek(Math.max(0, input.size - SAMPLE_BYTES), SAMPLE_BYTES), bytes };
-  }
-  if (input.size > limit) return undefined;
+/** Decodes a base64 file from the start, for its end. */
+function decodedEnds(input: Input): Ends {
   const decoder = new Base64Decoder();
-  const headerBytes = head.data.length - data.length;
-  let last = Buffer.alloc(0);
-  let total = 0;
-  const keep = (piece: Buffer): void => {
-    total += piece.length;
-    const joined = piece.length >= SAMPLE_BYTES ? piece : Buffer.concat([last, piece]);
-    last = Buffer.from(joined.subarray(Math.max(0, joined.length - SAMPLE_BYTES)));
-  };
   const output = Buffer.alloc(Base64Decoder.outputBytes(HEAD_BYTES));
+  const ends = new Ends();
   for (let at = 0; ; at += HEAD_BYTES) {
     const text = input.peek(at, HEAD_BYTES);
     if (text.length === 0) break;
-    keep(output.subarray(0, decoder.update(text, output)));
+    ends.add(output.subarray(0, decoder.update(text, output)));
   }
-  keep(output.subarray(0, decoder.final(output)));
-  return { first, last, bytes: total - headerBytes };
-}
-
-/** Throws what is wrong, with the key derivation that fits if one does; returns it where it is to be used instead. */
-async function explainFailure(
-  options: EncOptions,
-  cipher: CipherAlgorithm,
-  open: OpenSession,
-  passphrase: Buffer | undefined,
-  salt: Buffer | undefined,
-  sample: Sample,
-): Promise<Fit> {
-  if (sample.bytes === 0 || sample.bytes % cipher.blockBytes !== 0) {
-    throw wrongFinalBlock('bad decrypt', sample.bytes, cipher);
-  }
-  if (!passphrase || options.keyHex !== undefined || options.ivHex !== undefined) {
-    throw new HwcryptError('BAD_DECRYPT', BAD_DECRYPT);
-  }
-  const { kdf } = options;
-  const list = candidates({
-    digest: kdf.digest,
-    ...(kdf.kind === 'pbkdf2' ? { iterations: kdf.iterations } : {}),
-  });
-  const found = await fits(list, cipher, open, passphrase, salt ?? null, sample);
-  const [best] = found;
-  if (!best) {
-    throw new HwcryptError(
-      'BAD_DECRYPT',
-      'bad decrypt: wrong passphrase or cipher, or the input is damaged (no other usual key derivation fits either)',
-    );
-  }
-  if (options.autoKdf) return best;
-  const names = found
-    .filter(({ certainty }) => certainty === best.certainty)
-    .map((fit) => `${fit.options} (${fit.writtenBy})`);
-  throw new HwcryptError(
-    'BAD_DECRYPT',
-    `bad decrypt: the passphrase ${best.certainty === 'sure' ? 'fits' : 'probably fits'} with ${names.join(' or ')}`,
-  );
-}
-
-/** Key and IV from the passphrase, overridden by -K and -iv where those are given, with OpenSSL's warnings. */
-async function derive(
-  options: EncOptions,
-  kdf: Kdf,
-  cipher: CipherAlgorithm,
-  passphrase: Buffer | undefined,
-  salt: Buffer | undefined,
-  hooks?: EncHooks,
-): Promise<KeyAndIv> {
-  const { keyHex, ivHex } = options;
-  let keys: KeyAndIv = { key: Buffer.alloc(0), iv: Buffer.alloc(0) };
-  if (passphrase) {
-    if (kdf.kind === 'bytes-to-key') hooks?.warn(DEPRECATED_KDF);
-    keys = await deriveKey(kdf, passphrase, salt ?? null, cipher.keyBytes, cipher.ivBytes);
-  }
-  if (ivHex !== undefined) {
-    if (cipher.ivBytes === 0) hooks?.warn('warning: iv not used by this cipher');
-    else keys = { ...keys, iv: hex(ivHex, cipher.ivBytes, 'iv', hooks) };
-  } else if (!passphrase && cipher.ivBytes > 0) {
-    throw new HwcryptError('USAGE', `iv undefined: ${cipher.name} needs -iv beside -K`);
-  }
-  if (keyHex !== undefined) keys = { ...keys, key: hex(keyHex, cipher.keyBytes, 'key', hooks) };
-  return keys;
+  ends.add(output.subarray(0, decoder.final(output)));
+  return ends;
 }
 
 function hex(text: string, bytes: number, what: string, hooks: EncHooks | undefined): Buffer {
