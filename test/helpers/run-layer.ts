@@ -18,6 +18,8 @@ export interface LayerRun {
 }
 
 const farewellSeconds = 10;
+/** Node's own start, before the first sign of life; slow in a guest, and on a busy machine. */
+const startSeconds = 60;
 const outputBytes = 64 * 1024;
 
 export const eventsFile = 'events.jsonl';
@@ -124,20 +126,20 @@ function runProcess(
       child.kill('SIGKILL');
     };
     let silence: NodeJS.Timeout;
-    const listen = () => {
+    const listen = (seconds = layer.silenceSeconds) => {
       clearTimeout(silence);
-      silence =
-        ended === files.length
-          ? setTimeout(
-              () => kill('something keeps the process alive after its last test'),
-              (layer.farewellSeconds ?? farewellSeconds) * 1000,
-            )
-          : setTimeout(
-              () => kill(`no sign of life for ${layer.silenceSeconds} s`),
-              layer.silenceSeconds * 1000,
-            );
+      const over = ended === files.length;
+      silence = setTimeout(
+        () =>
+          kill(
+            over
+              ? 'something keeps the process alive after its last test'
+              : `no sign of life for ${seconds} s`,
+          ),
+        (over ? (layer.farewellSeconds ?? farewellSeconds) : seconds) * 1000,
+      );
     };
-    listen();
+    listen(startSeconds + layer.silenceSeconds);
     const onAbort = () => kill('interrupted');
     run.signal?.addEventListener('abort', onAbort, { once: true });
 

@@ -16,7 +16,7 @@ after(() => rmSync(resultsFolder, { recursive: true, force: true }));
 const fixtures: Layer = {
   name: 'fixtures',
   folder: 'helpers/fixtures',
-  silenceSeconds: 4,
+  silenceSeconds: 6,
   farewellSeconds: 2,
 };
 
@@ -42,7 +42,7 @@ const expected: Record<string, Expectation> = {
   },
   'c-crashing': { counts: [0, 1, 0], told: [/the process died of SIGSEGV\b.*: the crash/] },
   'd-exiting': { counts: [0, 1, 0], told: [/ended early with status 0\b.*: the exit/] },
-  'e-hanging': { counts: [0, 1, 0], told: [/no sign of life for 4 s\b.*: the wait/] },
+  'e-hanging': { counts: [0, 1, 0], told: [/no sign of life for 6 s\b.*: the wait/] },
   'f-unloadable': { counts: [0, 1, 0], told: [/not loadable/] },
   'g-empty': { counts: [0, 1, 0], told: [/no test ran/] },
   'h-stray': { counts: [1, 1, 0], told: [/asynchronous activity.*the mine/] },
