@@ -8,11 +8,13 @@ import { algorithms, type CipherAlgorithm } from '../algorithms.js';
 import { Router } from '../routing/router.js';
 import {
   candidates,
+  Ends,
   type Fit,
   fits,
   judgeable,
   type OpenSession,
   recognise,
+  SAMPLE_BYTES,
   type Sample,
 } from './autokdf.js';
 import { Base64Decoder } from './base64.js';

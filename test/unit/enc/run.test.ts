@@ -199,6 +199,17 @@ test('-K, -iv, -S: what is missing or wrong', async () => {
   assert.deepEqual(heard.warnings, ['warning: iv not used by this cipher']);
 });
 
+/**
+ * A file with a header and a salt that is always the same: with a random one, a wrong key's padding would be right in one
+ * run of 256.
+ */
+async function writeHeaded(path: string, options: EncOptions): Promise<void> {
+  const { base64, ...rest } = options;
+  const body = await run({ ...rest, saltHex: SALT });
+  const whole = Buffer.concat([Buffer.from('Salted__'), Buffer.from(SALT, 'hex'), body]);
+  writeFileSync(path, base64 ? `${whole.toString('base64').replace(/.{64}/g, '$&\n')}\n` : whole);
+}
+
 const GIBBERISH = 'U2FsdGVkX1+21O5RB08bavFTq7Yq/gChmXrO3f00tvJaT55A5pPvqw0zFVnHSW1o\n';
 const LOL = 'U2FsdGVkX1913Wiht6GTal3Fi2TAAlNMue381sAJoaY=\n';
 
@@ -238,21 +249,17 @@ test('a wrong passphrase is noticed before anything is written, however long the
   writeFileSync(file('plain'), plain);
   for (const base64 of [false, true]) {
     const common = withPassphrase('right', { direction: 'encrypt', cipher: cipher('aes-256-cbc'), base64 });
-    await runEnc(
-      {
-        ...common,
-        kdf: { kind: 'pbkdf2', digest: 'sha256', iterations: 10000 },
-        input: file('plain'),
-        output: file('long'),
-      },
-      hooks(),
-    );
+    const pbkdf2 = { kind: 'pbkdf2', digest: 'sha256', iterations: 10000 } as const;
+    await writeHeaded(file('long'), { ...common, kdf: pbkdf2, input: file('plain') });
     const wrong = { ...common, direction: 'decrypt', input: file('long'), output: file('never') } as const;
     // Long base64 is decoded a second time only where somebody asks for it; the cause is named all the same.
-    await assert.rejects(runEnc(wrong, hooks()), /the passphrase fits with -pbkdf2 -iter 10000 -md sha256/);
+    await assert.rejects(
+      runEnc(wrong, hooks()),
+      /^HwcryptError: bad decrypt: the passphrase fits with -pbkdf2 -iter 10000 -md sha256/,
+    );
     await assert.rejects(
       runEnc({ ...wrong, passphrase: async () => Buffer.from('left') }, hooks()),
-      /no other usual key derivation fits either|probably fits/,
+      /no other usual key derivation fits either/,
     );
     assert.equal(existsSync(file('never')), false);
     assert.ok((await run({ ...wrong, autoKdf: true })).equals(plain));
@@ -260,13 +267,13 @@ test('a wrong passphrase is noticed before anything is written, however long the
 });
 
 test('through a pipe only the beginning can be tried', async () => {
-  const plain = Buffer.alloc(200_000, 'x');
-  writeFileSync(file('plain'), plain);
+  writeFileSync(file('plain'), Buffer.alloc(200_000, 'x'));
   const common = withPassphrase('right', { direction: 'encrypt', cipher: cipher('aes-256-cbc') });
-  await runEnc(
-    { ...common, kdf: { kind: 'bytes-to-key', digest: 'md5' }, input: file('plain'), output: file('long') },
-    hooks(),
-  );
+  await writeHeaded(file('long'), {
+    ...common,
+    kdf: { kind: 'bytes-to-key', digest: 'md5' },
+    input: file('plain'),
+  });
   const fifo = file('fifo2');
   execFileSync('mkfifo', [fifo]);
   const writer = spawn('sh', ['-c', `cat ${file('long')} > ${fifo}`], { stdio: 'ignore' });
