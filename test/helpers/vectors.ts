@@ -94,6 +94,12 @@ export function* vectorsFor(wanted: Wanted = () => true): Generator<Vector> {
   }
 }
 
+/** Algorithms for which there may be vectors, by the names of the files alone. */
+export function vectorAlgorithms(): ReadonlySet<string> {
+  const names = [...files(SOURCES)].flatMap(({ source, match }) => source.algorithms(match));
+  return new Set(names);
+}
+
 /** Every Monte Carlo chain of a hash that is wanted; SHAKE's, which also vary the output's length, left out. */
 export function* monteCarloFor(wanted: Wanted = () => true): Generator<MonteCarlo> {
   for (const { file, path, match } of files([{ pattern: /^hashes\/SHA\d\/(SHA\d+(?:_\d+)?)Monte\.rsp$/ }])) {
