@@ -55,6 +55,9 @@ const DIRECTIONS: readonly (readonly [RegExp, 'encrypt' | 'decrypt'])[] = [
   [/encrypt|verschlüssel|chiffr|cifrad|шифр|szyfr|šifr|cifra|krypt|加密|暗号/i, 'encrypt'],
 ];
 
+/** `Ensure you have algif_skcipher kernel module loaded.` in any language: a sentence, not a line of lsmod. */
+const NO_MODULE = /^[^a-z\d/[(].{4,80}algif_skcipher.{2,80}[.。]$/u;
+
 interface CipherRow {
   readonly name: string;
   readonly keyBits: number;
@@ -67,6 +70,7 @@ interface CipherRow {
 
 /** The tokens of a row. Words for N/A may be several, in parentheses. */
 function readCipherRow(text: string): CipherRow | 'nameless' | undefined {
+  if (!/\d{2}b\b|iB\/s/i.test(text)) return undefined;
   const tokens = text
     .replaceAll('|', ' ')
     .split(' ')
@@ -285,9 +289,9 @@ export function readCryptsetup(page: Page): ResultSet[] {
       begin(at, false).unavailable.push({ at, ...missing });
       continue;
     }
-    if (/algif_skcipher/.test(text) || /^Required kernel crypto interface not available/.test(text)) {
+    if (/^Required kernel crypto interface not available/.test(text) || NO_MODULE.test(text)) {
       // In other languages the sentence before the module's name is known by where it stands.
-      if (/algif_skcipher/.test(text) && at > 0 && page.text(at - 1).length < 160) page.claim(at - 1);
+      if (NO_MODULE.test(text) && at > 0 && page.text(at - 1).length < 160) page.claim(at - 1);
       // Two lines in a row are one message; after rows, or after a message of its own run's, it is another run's.
       const own = begin(
         at,

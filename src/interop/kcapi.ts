@@ -28,7 +28,7 @@ interface Row {
 }
 
 function readPretty(text: string): Row | 'broken' | undefined {
-  if (!text.includes('|') || !/ops\/s/.test(text)) return undefined;
+  if (!text.includes('|') || !/ops\/s|\|[ed]\| {0,12}\d{1,12} bytes\|/.test(text)) return undefined;
   const cells = text
     .split('|')
     .map((cell) => cell.trim())

@@ -159,6 +159,7 @@ export function runsOf(page: Page, draft: Draft, skipped: SkippedLine[]): Run[] 
     parallel,
     strictOnly: draft.commands.length === 1,
     version: draft.version,
+    subjects: new Map<string, Subject>(),
   };
   // Rows that begin with words of their own (`SW …`, `AF …`) are what those words tell apart.
   const groups = new Map<string, Measurement[]>();
@@ -202,7 +203,7 @@ function doubtsOfRun(
     out.push(
       doubt(
         'CPU_TIME_DIVISOR',
-        `the printed figures were divided by user CPU time, ${slept.seconds} s where ${slept.nominalSeconds} s passed: the process slept while the kernel ` +
+        `the printed figures were divided by user CPU time, ${slept.seconds.toFixed(2)} s where ${slept.nominalSeconds} s passed: the process slept while the kernel ` +
           'or an engine worked, or other processes had the CPU. Counts over the nominal seconds give the estimate; -elapsed gives the true figure',
       ),
     );
@@ -510,13 +511,26 @@ interface FigureContext {
   readonly parallel: number | undefined;
   readonly strictOnly: boolean;
   readonly version: string | undefined;
+  readonly subjects: Map<string, Subject>;
 }
 
-function measurementOf(page: Page, figure: Figure, context: FigureContext): Measurement {
-  const { name, size, cell, doing } = figure;
-  const { basis, options } = context;
-  const doubts = [...figure.doubts];
+/** What is the same for all figures of a name in a run. */
+interface Subject {
+  readonly parts: Pick<
+    Measurement,
+    'algorithm' | 'algorithmText' | 'keyBits' | 'operation' | 'driver' | 'engine'
+  >;
+  readonly engine: string | undefined;
+  readonly isNotEvp: boolean;
+  readonly doubts: readonly Doubt[];
+}
+
+function subjectOf(name: string, context: FigureContext): Subject {
+  const known = context.subjects.get(name);
+  if (known) return known;
+  const { options } = context;
   const algorithm = opensslAlgorithm(name);
+  const doubts: Doubt[] = [];
   if (!algorithm) {
     doubts.push(
       isEvp(name)
@@ -527,10 +541,37 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
         : doubt('ALGORITHM_UNKNOWN', 'no algorithm of this name in the table'),
     );
   }
-  const isCipher = algorithm === undefined || algorithm.kind === 'cipher' || algorithm.kind === 'aead';
   const notEvp = isNotEvp(name, context);
-  if (notEvp) doubts.push(doubt('NOT_EVP', notEvp));
+  if (notEvp !== undefined) doubts.push(doubt('NOT_EVP', notEvp));
+  const isCipher = algorithm === undefined || algorithm.kind === 'cipher' || algorithm.kind === 'aead';
+  const operation =
+    operationOf(algorithm) ?? (isCipher && options ? (options.decrypt ? 'decrypt' : 'encrypt') : undefined);
+  const engine =
+    context.engine && context.engine.loaded !== 'no' && notEvp === undefined
+      ? context.engine.requested
+      : undefined;
+  const subject: Subject = {
+    parts: {
+      ...given('algorithm', algorithm?.name),
+      algorithmText: redact(name, 60),
+      ...given('keyBits', keyBitsOf(algorithm)),
+      ...given('operation', operation),
+      ...given('driver', engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : undefined),
+      ...given('engine', engine),
+    },
+    engine,
+    isNotEvp: notEvp !== undefined,
+    doubts,
+  };
+  context.subjects.set(name, subject);
+  return subject;
+}
 
+function measurementOf(page: Page, figure: Figure, context: FigureContext): Measurement {
+  const { size, cell, doing } = figure;
+  const { basis } = context;
+  const subject = subjectOf(figure.name, context);
+  const doubts = [...figure.doubts, ...subject.doubts];
   const nominal = doing?.nominalSeconds;
   const isOverNominal = doing !== undefined && nominal !== undefined && basis === 'cpu';
   const byCounts = doing
@@ -541,7 +582,7 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
   const claimed = cell ? cell.rate : byCounts;
   const failed = claimed === 0 || doing?.count === 0;
   const estimate = isOverNominal ? (doing.count * doing.size) / nominal : undefined;
-  const rate = failed ? undefined : rateOf(context, claimed, estimate, notEvp !== undefined);
+  const rate = failed ? undefined : rateOf(context, claimed, estimate, subject.isNotEvp);
 
   if (
     cell &&
@@ -564,26 +605,15 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
       doubt(
         'CPU_TIME_DIVISOR',
         doing.seconds > 0
-          ? `divided by ${doing.seconds} s of user CPU time where ${nominal} s passed: ${times(nominal / doing.seconds)} too high`
+          ? `divided by ${doing.seconds.toFixed(2)} s of user CPU time where ${nominal} s passed: ${times(nominal / doing.seconds)} too high`
           : `divided by 0.00 s of user CPU time where ${nominal} s passed: endlessly too high`,
       ),
     );
   }
 
-  const operation =
-    operationOf(algorithm) ?? (isCipher && options ? (options.decrypt ? 'decrypt' : 'encrypt') : undefined);
-  const engine =
-    context.engine && context.engine.loaded !== 'no' && notEvp === undefined
-      ? context.engine.requested
-      : undefined;
   const elapsedSeconds = isOverNominal ? nominal : basis === 'elapsed' ? doing?.seconds : undefined;
   return {
-    ...given('algorithm', algorithm?.name),
-    algorithmText: redact(name, 60),
-    ...given('keyBits', keyBitsOf(algorithm)),
-    ...given('operation', operation),
-    ...given('driver', engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : undefined),
-    ...given('engine', engine),
+    ...subject.parts,
     ...given('cpu', figure.cpu),
     ...given('requestBytes', size),
     ...given('requests', doing?.count),
@@ -626,6 +656,12 @@ function isNotEvp(name: string, { options, strictOnly, version }: FigureContext)
   if (/^(?:aes|camellia|des|idea|seed|rc2|rc4|rc5|blowfish|cast)[-\w/]* (?:cbc|ige|ede3)$/.test(name)) {
     return `the name has a blank, as without -evp: ${consequence}`;
   }
+  // -evp takes one name; what else is on the command line is measured without it.
+  const isExtra =
+    options?.evp !== undefined &&
+    squeeze(options.evp) !== squeeze(name) &&
+    options.algorithms.some((own) => squeeze(own) === squeeze(name));
+  if (strictOnly && isExtra) return `on the command line the name is not -evp's: ${consequence}`;
   if (strictOnly && options && options.evp === undefined && !options.aead && options.algorithms.length > 0) {
     return `the command line has no -evp: ${consequence}`;
   }

@@ -70,7 +70,7 @@ export function isPublicKeyLine(text: string): boolean {
 function readTranslated(text: string): DoingLine | undefined {
   if (text.length > 300) return undefined;
   const colon = text.lastIndexOf(':');
-  if (colon < 0) return undefined;
+  if (colon < 0 || !/\d ?[s秒с]/.test(text.slice(0, colon))) return undefined;
   const left = tokensOf(text.slice(0, colon));
   const right = tokensOf(text.slice(colon + 1));
   const name = left.find(({ word }) => word !== undefined && opensslAlgorithm(word) !== undefined)?.word;
@@ -165,18 +165,25 @@ const UNITS = /^(?:bytes?|octets?|bits?|b|[^ -~]{1,8})$/i;
 const HEADER_WORD =
   /^(?:type|typ|tipo|тип|类型|類型|タイプ|種類|algorithm|algorithmus|cipher|block|size|blocksize|sizes)$/i;
 
+/** Words of a table's line, whatever stood between its cells: blanks, bars, semicolons, commas, or nothing where a `k` shows the end. */
+function tableTokens(text: string): string[] {
+  return text
+    .replaceAll(/[|;]/g, ' ')
+    .replaceAll(/([a-zA-Z)]),(?=\d)/g, '$1 ')
+    .replaceAll(/(\.\d\dk)(?=\d)/g, '$1 ')
+    .split(' ')
+    .filter((token) => token !== '');
+}
+
 /** A table's line by its tokens. `columns` is the number of sizes in the header above, where there is one. */
 export function readTable(text: string, columns: number | undefined): TableLine | undefined {
   if (!/\d/.test(text) && !/inf|nan/i.test(text)) return undefined;
-  const tokens = text
-    .replaceAll('|', ' ')
-    .split(' ')
-    .filter((token) => token !== '');
+  const tokens = tableTokens(text);
   if (tokens.length > 600) return undefined;
   const header = readHeader(tokens);
   const rest = header ? tokens.slice(header.used) : tokens;
   const width = header?.sizes.length ?? columns;
-  const rows = readRows(rest, width);
+  const rows = readRows(rest);
   if (header) {
     const named = rows.filter((row) => row.name === undefined || isRow(row, width));
     if (rest.length > 0 && named.length === 0) {
@@ -221,7 +228,8 @@ function readHeader(tokens: readonly string[]): { sizes: number[]; used: number 
   return undefined;
 }
 
-function readRows(tokens: readonly string[], columns: number | undefined): RowLine[] {
+/** A row is words, then all the values that follow. More values than columns mean that the header above is not this row's. */
+function readRows(tokens: readonly string[]): RowLine[] {
   const out: RowLine[] = [];
   let at = 0;
   while (at < tokens.length) {
@@ -235,7 +243,7 @@ function readRows(tokens: readonly string[], columns: number | undefined): RowLi
     }
     const name = tokens.slice(nameStart, at);
     const cells: Cell[] = [];
-    while (found && (columns === undefined || cells.length < columns)) {
+    while (found) {
       cells.push(found.cell);
       at += found.used;
       found = at < tokens.length ? readCell(tokens[at]!, tokens[at + 1]) : undefined;
@@ -277,9 +285,25 @@ export function isValuesOnly(text: string): boolean {
   return text !== '' && /^[\d.,k ]+$/.test(text) && /\d|k/.test(text);
 }
 
-/** Only sizes: the end of a header that was wrapped. */
-export function isSizesOnly(text: string): boolean {
-  return /^(?: *\d{1,8} (?:bytes?|octets?))+ *$/i.test(text);
+/** Only sizes and pieces of their unit: what a header that was wrapped goes on with. */
+export function isHeaderPiece(text: string): boolean {
+  const tokens = text.split(' ').filter((token) => token !== '');
+  return (
+    tokens.length > 0 &&
+    tokens.length < 60 &&
+    tokens.every(
+      (token) =>
+        /^\d{1,8}$/.test(token) ||
+        (token.length > 0 && PIECES.some((unit) => unit.includes(token.toLowerCase()))),
+    )
+  );
+}
+
+const PIECES = ['bytes', 'octets'];
+
+/** The announcement of a step without its result, where something else has come after it on the line. */
+export function doingStart(text: string): string | undefined {
+  return DOING.exec(text)?.[0];
 }
 
 // --- -mr ----------------------------------------------------------------------------------------------------------------------------

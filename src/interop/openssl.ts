@@ -16,8 +16,9 @@ import { Draft, doingKey, rowKey } from './openssl-draft.js';
 import { runsOf } from './openssl-figures.js';
 import {
   type DoingLine,
+  doingStart,
+  isHeaderPiece,
   isPublicKeyLine,
-  isSizesOnly,
   isValuesOnly,
   type MrLine,
   type RowLine,
@@ -161,9 +162,13 @@ class Reader {
       const raw = page.rawText(next);
       const piece = raw.trim();
       if (piece.startsWith('Doing ')) break;
-      const joined = [open + raw.trimEnd(), `${open.trimEnd()} ${piece}`].map((candidate) =>
-        readDoing(candidate),
-      );
+      // Cut in the middle of a word, between words, or by a message that came after the colon.
+      const start = doingStart(open);
+      const joined = [
+        open + raw.trimEnd(),
+        `${open.trimEnd()} ${piece}`,
+        ...(start === undefined ? [] : [start + piece]),
+      ].map((candidate) => readDoing(candidate));
       const whole = joined.find((result) => typeof result === 'object');
       if (whole) {
         this.#doing(at, whole);
@@ -257,66 +262,102 @@ class Reader {
   // --- table ---
 
   #table(at: number, text: string): number {
-    const { page } = this;
-    const columns = this.#draft.sizes?.length;
-    let table = readTable(text, columns);
-    if (!table) return at;
+    let table = readTable(text, this.#draft.sizes?.length);
     let end = at;
+    if (!table) {
+      // A row that is cut within a value is none by itself.
+      const columns = this.#draft.sizes?.length;
+      const cut =
+        /\dk? {1,8}\d+(?:[.,]\d?)?$/.test(text) && columns !== undefined
+          ? this.#wholeRow(at, columns)
+          : undefined;
+      if (!cut) return at;
+      table = { rows: [cut.value], open: false };
+      end = cut.end;
+    }
     if (table.sizes) {
-      // A header goes on in the next line where its last size is cut, or where the next line is nothing but sizes.
-      const next = page.text(at + 1);
-      if (table.rows.length === 0 && (table.open || isSizesOnly(next))) {
-        const raw = page.rawText(at);
-        const better = [raw + page.rawText(at + 1).trimEnd(), `${raw.trimEnd()} ${next}`]
-          .map((candidate) => readTable(candidate.trim(), undefined))
-          .find(
-            (candidate) =>
-              candidate?.sizes && !candidate.open && candidate.sizes.length > table!.sizes!.length,
-          );
-        if (better) {
-          table = better;
-          end = at + 1;
-        } else if (table.open) {
-          return at;
-        }
+      // A header goes on in the next line where its last size is cut, or where that line is nothing but sizes.
+      const whole =
+        table.rows.length === 0
+          ? this.#wrapped(at, isHeaderPiece, (candidate) => {
+              const header = readTable(candidate, undefined);
+              return header?.sizes && !header.open && header.sizes.length > table!.sizes!.length
+                ? header
+                : undefined;
+            })
+          : undefined;
+      if (!whole && table.open) return at;
+      if (whole) {
+        table = whole.value;
+        end = whole.end;
       }
-      const draft = this.#content(at, this.#draft.rows.length > 0);
-      draft.sizes = table.sizes!;
-      if (end > at) page.claim(end);
+      this.#content(at, this.#draft.rows.length > 0).sizes = table.sizes!;
+      this.#claimUpTo(at, end);
     }
     const width = this.#draft.sizes?.length;
     for (const [index, row] of table.rows.entries()) {
       const last = index === table.rows.length - 1;
-      const wrapped = last && /^[\d.,]*$/.test(row.rest) ? this.#wrappedRow(end, row, width) : undefined;
-      if (!this.#row(at, wrapped?.row ?? row)) return end;
-      if (wrapped) end = wrapped.end;
+      const whole = last && end === at ? this.#wrappedRow(at, row, width) : undefined;
+      end = whole?.end ?? end;
+      if (!this.#row(at, whole?.value ?? row)) return end;
+      this.#claimUpTo(at, end);
     }
     return end;
   }
 
-  /** Joins a row that lacks values with lines that are nothing but values. */
+  /** A row that lacks values, or the last value's `k`, and goes on in lines that are nothing but values. */
   #wrappedRow(
     at: number,
     row: RowLine,
     width: number | undefined,
-  ): { row: RowLine; end: number } | undefined {
+  ): { value: RowLine; end: number } | undefined {
+    const isShort = width !== undefined && row.cells.length < width;
+    const isCut = row.cells.length > 1 && row.cells.at(-1)!.thousands === false && row.cells[0]!.thousands;
+    if ((!isShort && !isCut) || !/^[\d.,']*$/.test(row.rest)) return undefined;
+    return this.#wholeRow(at, width ?? row.cells.length);
+  }
+
+  #wholeRow(at: number, width: number): { value: RowLine; end: number } | undefined {
+    return this.#wrapped(at, isValuesOnly, (candidate) => {
+      const rows: readonly RowLine[] = readTable(candidate, width)?.rows ?? [];
+      const joined = rows[0];
+      const isWhole = joined && rows.length === 1 && joined.rest === '';
+      return isWhole && joined.cells.length === width && joined.cells.every(({ thousands }) => thousands)
+        ? joined
+        : undefined;
+    });
+  }
+
+  /**
+   * Joins a line with the next few as long as those are pieces of its kind. It may have been cut between words or in the middle of one, so both
+   * ways are tried at every joint. The last join that reads is the one, since a header reads before its end.
+   */
+  #wrapped<T>(
+    at: number,
+    isPiece: (text: string) => boolean,
+    read: (candidate: string) => T | undefined,
+  ): { value: T; end: number } | undefined {
     const { page } = this;
-    if (width === undefined || row.cells.length >= width) return undefined;
-    let raw = page.rawText(at);
-    for (let next = at + 1; next <= at + 3 && next < page.lines.length; next++) {
-      const piece = page.text(next);
-      if (!isValuesOnly(piece)) return undefined;
-      for (const candidate of [raw + page.rawText(next).trimEnd(), `${raw.trimEnd()} ${piece}`]) {
-        const rows: readonly RowLine[] = readTable(candidate.trim(), width)?.rows ?? [];
-        const joined = rows[0];
-        if (joined && rows.length === 1 && joined.cells.length === width && joined.rest === '') {
-          for (let index = at + 1; index <= next; index++) page.claim(index);
-          return { row: joined, end: next };
-        }
+    let candidates = [page.rawText(at)];
+    let found: { value: T; end: number } | undefined;
+    for (let next = at + 1; next <= at + 4 && next < page.lines.length; next++) {
+      const raw = page.rawText(next).trimEnd();
+      if (page.isClaimed(next) || !isPiece(raw.trim())) break;
+      candidates = candidates.flatMap((candidate) => [candidate + raw, `${candidate} ${raw}`]);
+      for (const candidate of candidates) {
+        const value = read(candidate.trim());
+        if (value === undefined) continue;
+        found = { value, end: next };
+        candidates = [candidate];
+        break;
       }
-      raw += page.rawText(next).trimEnd();
     }
-    return undefined;
+    return found;
+  }
+
+  #claimUpTo(at: number, end: number): void {
+    for (let index = at; index <= end; index++) this.page.claim(index);
+    if (end > at) this.#touch(end);
   }
 
   #row(at: number, row: RowLine): boolean {
@@ -404,6 +445,12 @@ class Reader {
     return false;
   }
 
+  /** The end of a sentence that was wrapped. */
+  #claimRest(at: number, text: string, sentence: string): void {
+    const rest = sentence.slice(text.length).trim();
+    if (rest !== '' && sentence.startsWith(text) && this.page.text(at + 1) === rest) this.page.claim(at + 1);
+  }
+
   #cluster: string | undefined;
 
   #boilerplate(at: number, text: string): boolean {
@@ -430,6 +477,7 @@ class Reader {
     const whole = known === 'CPUINFO:' && /^[0-9a-fx:]{1,40}$/i.test(rest) ? text + rest : text;
     if (whole !== text) this.page.claim(at + 1);
     this.#draft.facts = { ...this.#draft.facts, ...readFacts(whole) };
+    this.#claimRest(at, text, "The 'numbers' are in 1000s of bytes per second processed.");
     if (known === 'compiler:' || known === 'options:') this.#draft.headerSeen = true;
     if (this.#draft.first >= 0) this.#touch(at);
     return true;

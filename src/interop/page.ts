@@ -9,6 +9,9 @@ import { type Command, type CommandTool, readCommand } from './command.js';
 import { redact } from './redact.js';
 import { type Line, MAX_LINE, readLines } from './text.js';
 
+/** So many lines that could not be read are listed; whoever has more has the wrong file. */
+const MAX_REPORTED = 2000;
+
 /** What stands between two outputs. */
 export interface Context {
   /** Command lines of the tool in question, in order. A mention in a sentence only where there is no command line. */
@@ -20,6 +23,7 @@ export class Page {
   readonly lines: readonly Line[];
   readonly #claimed: Uint8Array;
   readonly #commands = new Map<number, Command>();
+  #skips = 0;
 
   constructor(
     input: string | Uint8Array,
@@ -64,7 +68,7 @@ export class Page {
 
   skip(at: number, reason: string): SkippedLine {
     this.claim(at);
-    return { line: this.number(at), reason, text: redact(this.text(at)) };
+    return { line: this.number(at), reason, text: ++this.#skips > MAX_REPORTED ? '' : redact(this.text(at)) };
   }
 
   /**
@@ -101,19 +105,29 @@ export class Page {
     return { commands, ...(heading ? { heading: heading.text } : {}) };
   }
 
-  /** Lines that nobody claimed, and that are not blank. */
+  /** Lines that nobody claimed, and that say something. */
   unread(): SkippedLine[] {
     const out: SkippedLine[] = [];
+    let more = 0;
     for (let at = 0; at < this.lines.length; at++) {
       if (this.isClaimed(at)) continue;
       const raw = this.lines[at]!.text;
-      if (raw.trim() === '') continue;
+      // Blank lines and rules (`-----`, `|---|---|`) say nothing that could be missed.
+      if (!/[\p{L}\p{N}]/u.test(raw)) continue;
+      if (out.length >= MAX_REPORTED) {
+        more++;
+        continue;
+      }
       const reason =
         raw.length > MAX_LINE ? `longer than ${MAX_LINE} characters` : 'not a line of a known benchmark';
       out.push({ line: this.number(at), reason, text: redact(raw) });
     }
-    return out;
+    return more > 0 ? [...out, others(out.at(-1)!.line, more)] : out;
   }
+}
+
+function others(after: number, count: number): SkippedLine {
+  return { line: after + 1, reason: `${count} more lines after this one are not listed`, text: '' };
 }
 
 /** A title over a table: marked as one (`# …`, `== … ==`, `…:`), or a short line of words. */
@@ -155,9 +169,15 @@ export function resultSet(
     source: page.source,
     machine: parts.machine ?? {},
     runs: parts.runs,
-    skipped: parts.skipped ?? [],
+    skipped: shortened(parts.skipped ?? []),
     notes: parts.notes ?? [],
   };
+}
+
+function shortened(skipped: readonly SkippedLine[]): readonly SkippedLine[] {
+  if (skipped.length <= MAX_REPORTED) return skipped;
+  const shown = skipped.slice(0, MAX_REPORTED);
+  return [...shown, others(shown.at(-1)!.line, skipped.length - MAX_REPORTED)];
 }
 
 /** `{ key: value }`, or nothing where the value is not known: optional properties are left out, not set to undefined. */

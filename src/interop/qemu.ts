@@ -18,6 +18,8 @@ import { redact } from './redact.js';
 const MIB = 2 ** 20;
 /** 100 GB/s is no hash's speed in MiB, and 0.1 MB/s none's in bytes. */
 const BYTES_FROM = 1e5;
+/** A result is at most so many lines below the name that it belongs to. */
+const NEAR = 3;
 
 interface Subject {
   readonly text: string;
@@ -58,6 +60,14 @@ function readSubject(text: string): Subject | undefined {
   }
   return undefined;
 }
+
+/** A name alone on its line, which the results after it belong to. The program of 2017, which prints so, only encrypted. */
+function aloneSubject(text: string, algorithm: Algorithm): Subject {
+  return { text, algorithm, ...given('operation', operationOf(algorithm) ?? 'encrypt'), isHash: false };
+}
+
+/** What GLib's test runner prints around the messages. */
+const TAP = /^(?:# (?:random seed|Start of|End of)\b|1\.\.\d{1,6}$|(?:not )?ok \d{1,6} )/;
 
 /** `/crypto/cipher/cbc-aes-128/chunk-512`, `/crypto/benchmark/hash/sha256/bufsize-512`, `/crypto/hmac/speed-512`. */
 function readPath(text: string): { subject?: Subject; chunk?: number } | undefined {
@@ -113,6 +123,7 @@ interface Column {
 
 /** `chunk_size(bytes)   MB/sec(afalg:sha256-ssse3)  MB/sec(nettle)`. */
 function readColumns(text: string): Column[] | undefined {
+  if (!/B\/s(?:ec)?\(/.test(text)) return undefined;
   const tokens = text
     .replaceAll('|', ' ')
     .split(' ')
@@ -148,11 +159,11 @@ interface Draft {
 export function readQemu(page: Page): ResultSet[] {
   const runs: Draft[] = [];
   const byDriver = new Map<string, Draft>();
-  let subject: Subject | undefined;
-  let path: { subject?: Subject; chunk?: number } | undefined;
+  let subject: { readonly at: number; readonly value: Subject } | undefined;
+  let path: { readonly at: number; readonly value: Subject } | undefined;
   let chunk: number | undefined;
   let columns: Column[] | undefined;
-  let title: { text: string; algorithm: Algorithm } | undefined;
+  let title: { at: number; text: string; algorithm: Algorithm } | undefined;
   let lastContent = -1;
   let seen = new Set<string>();
   let run: Draft | undefined;
@@ -186,6 +197,8 @@ export function readQemu(page: Page): ResultSet[] {
     const made = readColumns(text);
     if (made) {
       columns = made;
+      // A title names the table that follows it, and no other.
+      if (title && at - title.at > NEAR) title = undefined;
       page.claim(at);
       continue;
     }
@@ -220,38 +233,50 @@ export function readQemu(page: Page): ResultSet[] {
     const heading = text.replace(/^[#* ]+|[:#* ]+$/g, '');
     const named = heading.length < 40 ? qemuAlgorithm(heading) : undefined;
     if (named) {
-      title = { text: heading, algorithm: named };
       columns = undefined;
-      // A name alone is a title only where a table follows.
-      if (readColumns(page.text(at + 1)) || readColumns(page.text(at + 2))) page.claim(at);
+      // A name alone is a title where a table follows, and what the next messages are about elsewhere.
+      const isTitle = [1, 2].some((next) => readColumns(page.text(at + next)) !== undefined);
+      if (isTitle) title = { at, text: heading, algorithm: named };
+      else subject = { at, value: aloneSubject(heading, named) };
+      if (isTitle || /chunk/.test(page.text(at + 1))) page.claim(at);
+      continue;
+    }
+    if (TAP.test(text)) {
+      // The path at its end is that of the test that is over.
+      if (text.startsWith('#') || text.includes('/crypto/')) page.claim(at);
+      path = undefined;
       continue;
     }
 
-    const found = readPath(text);
-    if (found) {
-      path = found;
-      chunk = found.chunk ?? chunk;
+    // The directions were once printed in one line.
+    for (const part of text.split(/ (?=(?:Enc|Dec) chunk )/)) {
+      const found = readPath(part);
+      if (found) {
+        path = found.subject ? { at, value: found.subject } : undefined;
+        chunk = found.chunk ?? chunk;
+      }
+      const own = readSubject(part);
+      if (own) subject = { at, value: own };
+      const result = readResult(part);
+      if (!result) {
+        if (found) page.claim(at);
+        continue;
+      }
+      // What a result is about stands on its line or just before it; a rate with nothing of the kind is another program's.
+      const [near] = [subject, path]
+        .filter((named) => named !== undefined && at - named.at <= NEAR)
+        .sort((a, b) => b!.at - a!.at);
+      const what = own ?? found?.subject ?? near?.value;
+      chunk = result.chunk ?? chunk;
+      if (!what || chunk === undefined) continue;
+      page.claim(at);
+      const value = result.rate === undefined ? undefined : readDecimal(result.rate, 2)?.value;
+      if (value === undefined) continue;
+      const operation = result.operation ?? what.operation;
+      const draft = begin(at, `${what.text} ${operation} ${chunk}`);
+      draft.measurements.push(messageMeasurement(page, at, chunk, value, what, operation, result.seconds));
+      chunk = undefined;
     }
-    const own = readSubject(text);
-    if (own) subject = own;
-    const result = readResult(text);
-    if (!result) {
-      if (found || (own && /^#? ?\S{1,30}: ?$/.test(text))) page.claim(at);
-      continue;
-    }
-    // A rate with no chunk, name or path before it is another program's.
-    if (result.chunk === undefined && chunk === undefined) continue;
-    if (!own && !found && !subject && !path?.subject) continue;
-    chunk = result.chunk ?? chunk;
-    page.claim(at);
-    if (result.rate === undefined) continue;
-    const value = readDecimal(result.rate, 2)?.value;
-    const what = own ?? found?.subject ?? subject ?? path?.subject;
-    if (value === undefined || !what || chunk === undefined) continue;
-    const operation = result.operation ?? what.operation;
-    const draft = begin(at, `${what.text} ${operation} ${chunk}`);
-    draft.measurements.push(messageMeasurement(page, at, chunk, value, what, operation, result.seconds));
-    chunk = undefined;
   }
 
   const drafts = [...runs, ...byDriver.values()];

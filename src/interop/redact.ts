@@ -17,6 +17,8 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
     /(?<![\w+/=.-])(?=[A-Za-z+/]{0,400}[0-9])(?=[a-z0-9+/]{0,400}[A-Z])[A-Za-z0-9+/]{40,400}={0,2}(?![\w+/=])/g,
     GONE,
   ],
+  // What `openssl enc -p` prints, and the like: a name, and what must not be shown.
+  [/(\b(?:key|salt|iv|master|volume[- ]key)\s{0,4}[:=]\s{0,4})[0-9A-Za-z+/=]{8,400}/gi, `$1${GONE}`],
   [/(\bpass:)\S{1,200}/gi, `$1${GONE}`],
   [/((?:^|\s)(?:-k|-K|-iv|-S|-pass|-passin|--key|--password|-p)\s+)(?!\[)\S{1,200}/g, `$1${GONE}`],
   [/((?:password|passphrase|passwort|secret|token|api[_-]?key)\s{0,4}[:=]\s{0,4})\S{1,200}/gi, `$1${GONE}`],
@@ -30,6 +32,8 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
 
 /** One line of other people's text, fit to be kept: printable, without secrets, no longer than `limit` characters. */
 export function redact(text: string, limit = 160): string {
+  // Most of what comes here is an algorithm's name.
+  if (text.length < 24 && /^[A-Za-z][\w()-]*$/.test(text)) return text;
   // What is cut off need not be searched; a little more, so that a key is not cut to a length at which it is no longer known as one.
   let out = printable(text.slice(0, limit * 2 + 256))
     .trim()

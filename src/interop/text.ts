@@ -34,7 +34,7 @@ export function decode(input: string | Uint8Array): string {
   return new TextDecoder(encoding).decode(input);
 }
 
-/** Throws `INPUT_FILE` where the input is larger than `MAX_INPUT` bytes or characters, and never otherwise. */
+/** The lines that hold anything. Throws `INPUT_FILE` where the input is larger than `MAX_INPUT` bytes or characters, and never otherwise. */
 export function readLines(input: string | Uint8Array): Line[] {
   if (input.length > MAX_INPUT) {
     throw new HwcryptError('INPUT_FILE', `the text is larger than ${MAX_INPUT / 2 ** 20} MiB`);
@@ -42,7 +42,13 @@ export function readLines(input: string | Uint8Array): Line[] {
   let raw = splitLines(decode(input));
   if (isQuotedPrintable(raw)) raw = undoQuotedPrintable(raw);
   if (raw.some(({ text }) => HTML_BLOCK.test(text))) raw = undoHtml(raw);
-  return raw.map(({ number, text }) => cleanLine(number, text));
+  const out: Line[] = [];
+  for (const { number, text } of raw) {
+    const line = cleanLine(number, text);
+    const parts = isLong(line) ? undoLostBreaks(line) : [line];
+    for (const part of parts) if (part.text.trim() !== '') out.push(part);
+  }
+  return out;
 }
 
 interface RawLine {
@@ -177,6 +183,46 @@ const QUOTE = /^ {0,3}> ?/;
 /** What logs put before each line: `2026-11-30T12:00:00.000Z `, `[   12.345678] `. */
 const STAMP =
   /^ {0,4}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,12}(?:Z|[+-]\d\d:?\d\d)?|\[ {0,8}\d{1,8}\.\d{6}\]) /;
+
+// --- lost line breaks ---------------------------------------------------------------------------------------------------------------
+
+/** How lines of the tools begin. Where one of these stands in the middle of a long line, a line break was lost before it. */
+const BEGINNINGS = new RegExp(
+  [
+    'Doing \\S{2,40} (?:ops )?for \\d',
+    "The 'numbers' are in",
+    'You have chosen to measure',
+    'version: \\d',
+    'built on: ',
+    'options: ?bn\\(',
+    'compiler: ',
+    'CPUINFO: ',
+    'OpenSSL \\d\\.\\d\\S* +\\d',
+    'type +\\d+ bytes',
+    'Forked child \\d',
+    'Got: \\+',
+    '\\+(?:DT|R|H|F):',
+    'PBKDF2-[a-z]',
+    'argon2id? ',
+    '# Tests are approximate',
+    '# +Algorithm \\|',
+    'Encrypting in chunks of \\d',
+    '[a-z][a-z0-9]{1,12}-[a-z]{3} +\\d{3}b +[\\dN]',
+  ]
+    .map((beginning) => ` (?=${beginning})`)
+    .join('|'),
+  'g',
+);
+
+function isLong({ text }: Line): boolean {
+  return text.length >= 100 && text.length <= MAX_LINE;
+}
+
+function undoLostBreaks(line: Line): Line[] {
+  const { number, text, quote } = line;
+  const parts = text.trimStart().split(BEGINNINGS);
+  return parts.length < 2 ? [line] : parts.map((part) => ({ number, text: part, quote }));
+}
 
 // --- quoted-printable ---------------------------------------------------------------------------------------------------------------
 
