@@ -23,13 +23,22 @@ export interface CryptoKeyLike {
   readonly algorithm: object;
 }
 
+/** A value may refuse to be looked at, and shall not turn the error into another one. */
+export function shown(value: unknown, depth = 2): string {
+  try {
+    return inspect(value, { depth });
+  } catch {
+    return `an ${typeof value}`;
+  }
+}
+
 /** `Received …`, worded as Node words it. */
 export function received(value: unknown): string {
   if (value === null || value === undefined) return `Received ${value}`;
   if (typeof value === 'function') return `Received function ${value.name}`;
   if (typeof value === 'object') {
     if (value.constructor?.name) return `Received an instance of ${value.constructor.name}`;
-    return `Received ${inspect(value, { depth: -1 })}`;
+    return `Received ${shown(value, -1)}`;
   }
   let text = inspect(value, { colors: false });
   if (text.length > 28) text = `${text.slice(0, 25)}...`;
@@ -103,7 +112,7 @@ export function textBytes(text: string, encoding: unknown): Uint8Array {
   if (encoding.toLowerCase() === 'hex' && text.length % 2 !== 0) {
     throw nodeTypeError(
       'ERR_INVALID_ARG_VALUE',
-      `The argument 'encoding' is invalid for data of length ${text.length}. Received ${inspect(encoding)}`,
+      `The argument 'encoding' is invalid for data of length ${text.length}. Received ${shown(encoding)}`,
     );
   }
   return Buffer.from(text, encoding);
@@ -167,10 +176,11 @@ export function keyBytes(key: unknown, encoding?: unknown, name = 'key'): Uint8A
 export function uintOption(options: unknown, key: string): number | undefined {
   const value = (options as Record<string, unknown> | null | undefined)?.[key];
   if (value === null || value === undefined) return undefined;
-  if ((value as number) >>> 0 !== value) {
+  // The type first: an object may do anything while it becomes a number.
+  if (typeof value !== 'number' || value >>> 0 !== value) {
     throw nodeTypeError(
       'ERR_INVALID_ARG_VALUE',
-      `The property 'options.${key}' is invalid. Received ${inspect(value)}`,
+      `The property 'options.${key}' is invalid. Received ${shown(value)}`,
     );
   }
   return value;
@@ -190,7 +200,7 @@ export function checkUint32(value: unknown, name: string): number {
   if (!Number.isInteger(value)) {
     throw nodeRangeError(
       'ERR_OUT_OF_RANGE',
-      `The value of "${name}" is out of range. It must be an integer. Received ${inspect(value)}`,
+      `The value of "${name}" is out of range. It must be an integer. Received ${shown(value)}`,
     );
   }
   if (value < 0 || value > 4294967295) {
@@ -226,6 +236,8 @@ export function resultBuffer(length: number, given?: unknown): Buffer {
       `The value of "options.output.length" is out of range. It must be >= ${length}. Received ${size}`,
     );
   }
+  // The usual case by far, and a new view costs as much as a native call.
+  if (size === length && Object.getPrototypeOf(output) === Buffer.prototype) return output as Buffer;
   const own = part(output, 0, length);
   return Buffer.from(own.buffer, own.byteOffset, length);
 }

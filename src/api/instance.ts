@@ -13,7 +13,6 @@ import {
   hash as nodeHash,
   randomBytes as nodeRandomBytes,
 } from 'node:crypto';
-import { inspect } from 'node:util';
 import { isAnyArrayBuffer } from 'node:util/types';
 
 import {
@@ -46,6 +45,7 @@ import {
   type KeyLike,
   keyBytes,
   resultBuffer,
+  shown,
   stringOption,
   uintOption,
 } from './arguments.js';
@@ -55,7 +55,6 @@ import { type DigestStreamOptions, Hash, Hmac, invalidDigest, lengthOption, outp
 import {
   aeadOnce,
   aeadOnceAsync,
-  type CipherRequest,
   cipherOnce,
   cipherOnceAsync,
   digestOnce,
@@ -169,7 +168,7 @@ export class Hwcrypt {
     if (options.policy !== undefined && options.policy !== 'order') {
       throw nodeTypeError(
         'ERR_INVALID_ARG_VALUE',
-        `The property 'options.policy' is invalid. Received ${inspect(options.policy)}`,
+        `The property 'options.policy' is invalid. Received ${shown(options.policy)}`,
       );
     }
     this.#onFallback = options.onFallback;
@@ -346,7 +345,7 @@ export class Hwcrypt {
     if (encoding.toLowerCase() !== 'buffer' && !Buffer.isEncoding(encoding)) {
       throw nodeTypeError(
         'ERR_INVALID_ARG_VALUE',
-        `The argument 'outputEncoding' is invalid. Received ${inspect(encoding)}`,
+        `The argument 'outputEncoding' is invalid. Received ${shown(encoding)}`,
       );
     }
     const length = given?.outputLength;
@@ -444,7 +443,9 @@ export class Hwcrypt {
     nameOrNid: string | number,
     options?: { keyLength?: number; ivLength?: number },
   ): CipherInfo | undefined {
-    const known = nodeGetCipherInfo(nameOrNid as string, options);
+    // Node ends the process over a negative zero.
+    const asked = nameOrNid === 0 ? 0 : nameOrNid;
+    const known = nodeGetCipherInfo(asked as string, options);
     if (known !== undefined || typeof nameOrNid !== 'string') return known as CipherInfo | undefined;
     const found = this.#cipherLike(nameOrNid);
     if (found === undefined || !this.#can(found)) return undefined;
@@ -506,21 +507,22 @@ export class Hwcrypt {
     options: CipherOneShotOptions | undefined,
   ): Buffer {
     const shot = this.#cipherShot(name, options as Options);
-    const key = keyBytes(givenKey);
-    const request: CipherRequest = {
-      direction,
-      key,
-      iv: ivBytes(givenIv),
-      data: dataBytes(data),
-      output: options?.output,
-    };
-    let result: Buffer;
+    // Everything that may run the caller's own code (getters of the options, a KeyObject) comes before the data is looked at.
+    const output = options?.output;
     if (isAead(shot)) {
-      const aad = options?.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
-      result = aeadOnce(shot, request, aad, tagOption(shot.algorithm, options));
-    } else {
-      result = cipherOnce(shot as OneShot<CipherAlgorithm>, request, options?.autoPadding !== false);
+      const tagBytes = tagOption(shot.algorithm, options);
+      const givenAad = options?.aad;
+      const key = keyBytes(givenKey);
+      const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
+      const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
+      const result = aeadOnce(shot, request, aad, tagBytes);
+      done(givenKey, key);
+      return result;
     }
+    const padding = options?.autoPadding !== false;
+    const key = keyBytes(givenKey);
+    const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
+    const result = cipherOnce(shot as OneShot<CipherAlgorithm>, request, padding);
     done(givenKey, key);
     return result;
   }
@@ -556,18 +558,19 @@ export class Hwcrypt {
     options: CipherOneShotOptions | undefined,
   ): Promise<Buffer> {
     const shot = this.#cipherShot(name, options as Options);
-    const request: CipherRequest = {
-      direction,
-      key: keyBytes(givenKey),
-      iv: ivBytes(givenIv),
-      data: dataBytes(data),
-      output: options?.output,
-    };
+    const output = options?.output;
     if (isAead(shot)) {
-      const aad = options?.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
-      return aeadOnceAsync(shot, request, aad, tagOption(shot.algorithm, options));
+      const tagBytes = tagOption(shot.algorithm, options);
+      const givenAad = options?.aad;
+      const key = keyBytes(givenKey);
+      const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
+      const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
+      return aeadOnceAsync(shot, request, aad, tagBytes);
     }
-    return cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, options?.autoPadding !== false);
+    const padding = options?.autoPadding !== false;
+    const key = keyBytes(givenKey);
+    const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
+    return cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, padding);
   }
 
   /** Undefined for a name that the table lacks. */
@@ -583,20 +586,21 @@ export class Hwcrypt {
   /** Hashes one message. */
   digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
     const shot = this.#hashShot(algorithm, options as Options);
-    const input = dataBytes(data);
-    if (shot === undefined) return this.#foreignDigest(algorithm, input, options);
+    if (shot === undefined) return this.#foreignDigest(algorithm, dataBytes(data), options);
     const length = outputLength(shot.algorithm, options) ?? shot.algorithm.digestBytes;
-    return digestOnce(shot, input, resultBuffer(length, options?.output));
+    const output = resultBuffer(length, options?.output);
+    return digestOnce(shot, dataBytes(data), output);
   }
 
   /** As `digest`, off the event loop. */
   async digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<Buffer> {
     const shot = this.#hashShot(algorithm, options as Options);
-    const input = dataBytes(data);
-    if (shot === undefined) return this.#foreignDigest(algorithm, input, options);
+    if (shot === undefined) return this.#foreignDigest(algorithm, dataBytes(data), options);
     const length = outputLength(shot.algorithm, options) ?? shot.algorithm.digestBytes;
+    const output = options?.output;
     const { driver, options: pinned } = shot.route;
-    return digestOnceAsync(driver.hash(shot.algorithm, pinned), input, length, options?.output);
+    const input = dataBytes(data);
+    return digestOnceAsync(driver.hash(shot.algorithm, pinned), input, length, output);
   }
 
   #foreignDigest(algorithm: string, input: Uint8Array, options: DigestOneShotOptions | undefined): Buffer {
@@ -623,10 +627,9 @@ export class Hwcrypt {
   /** HMAC of one message over a hash; for CMAC name it: `cmac-aes-128`. */
   hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Buffer {
     const shot = this.#macShot(algorithm, options as Options);
-    const secret = keyBytes(key);
-    const input = dataBytes(data);
     const output = resultBuffer(shot.algorithm.digestBytes, options?.output);
-    macOnce(shot, secret, input, output);
+    const secret = keyBytes(key);
+    macOnce(shot, secret, dataBytes(data), output);
     done(key, secret);
     return output;
   }
@@ -634,11 +637,12 @@ export class Hwcrypt {
   /** As `hmac`, off the event loop. */
   async hmacAsync(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Promise<Buffer> {
     const shot = this.#macShot(algorithm, options as Options);
+    const output = options?.output;
     const secret = keyBytes(key);
     const input = dataBytes(data);
     const session = shot.route.driver.mac(shot.algorithm, secret, shot.route.options);
     done(key, secret);
-    return digestOnceAsync(session, input, shot.algorithm.digestBytes, options?.output);
+    return digestOnceAsync(session, input, shot.algorithm.digestBytes, output);
   }
 
   // --- what can be read back -----------------------------------------------------------------------------------------

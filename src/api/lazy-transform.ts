@@ -56,7 +56,13 @@ function become(self: Record<string, unknown> & Lazy): void {
       writable: true,
     });
   }
-  (Transform as unknown as (this: object, options?: TransformOptions) => void).call(self, self._options);
+  try {
+    (Transform as unknown as (this: object, options?: TransformOptions) => void).call(self, self._options);
+  } catch (error) {
+    // A wrong option is told of at every use.
+    for (const state of STATES) delete self[state];
+    throw error;
+  }
   // Text is handed to update() with its encoding, as node:crypto does.
   const writable = self['_writableState'] as { decodeStrings?: boolean; defaultEncoding?: string };
   writable.decodeStrings = false;

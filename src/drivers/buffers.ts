@@ -8,6 +8,8 @@
  * A subclass, or a property set on a view, may say anything about its length: only the engine's own getters are asked.
  * A SharedArrayBuffer is accepted: another thread may change the bytes under the call, never the length.
  */
+import { isUint8Array } from 'node:util/types';
+
 import { nodeRangeError, nodeTypeError } from '../errors.js';
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
@@ -31,8 +33,11 @@ export function part(view: Uint8Array, at: number, size: number): Uint8Array {
  * long for a short one.
  */
 export function copyOf(view: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(lengthOf(view));
-  copy.set(view);
+  const size = lengthOf(view);
+  const copy = new Uint8Array(size);
+  // One whose memory went away since it was checked looks empty, and `set` would throw an error of its own.
+  if (size > 0) copy.set(view);
+  else bytes(view, 'data');
   return copy;
 }
 
@@ -65,7 +70,8 @@ function detached(view: Uint8Array): boolean {
  * @throws TypeError ERR_INVALID_ARG_TYPE; TypeError ERR_INVALID_STATE (detached); RangeError ERR_OUT_OF_RANGE.
  */
 export function bytes(view: unknown, label: string, length?: number): Uint8Array {
-  if (!(view instanceof Uint8Array)) {
+  // By the engine's own mark: a Proxy and an object with the right prototype pass for instances, and have no memory.
+  if (!isUint8Array(view)) {
     throw nodeTypeError(
       'ERR_INVALID_ARG_TYPE',
       `The "${label}" argument must be an instance of Uint8Array. ${received(view)}`,

@@ -99,6 +99,8 @@ export abstract class SessionBase {
   }
 
   close(): void {
+    // A second time while a call is still under way must not free what the first left to it.
+    if (this.life === 'closed') return;
     const busy = this.life === 'busy';
     this.life = 'closed';
     if (!busy) this.#free();
