@@ -5,6 +5,7 @@
  */
 import { isatty } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
+import { onInterrupt } from '../enc/interrupt.js';
 
 const DELAY_NS = 1_000_000_000n;
 
@@ -12,11 +13,11 @@ export class Progress {
   readonly #label: string;
   readonly #wanted = isatty(2);
   readonly #start = process.hrtime.bigint();
+  #show: ((bytes: number) => void) | undefined;
   #bar: SingleBar | undefined;
-  #units: typeof import('./units.js') | undefined;
+  #settled: (() => void) | undefined;
   #loading = false;
   #stopped = false;
-  #bytes = 0;
 
   constructor(label: string) {
     this.#label = label;
@@ -25,38 +26,46 @@ export class Progress {
   /** @param total undefined where nobody knows it, as with a pipe. */
   update(bytes: number, total?: number): void {
     if (!this.#wanted || this.#stopped) return;
-    this.#bytes = bytes;
-    const elapsed = process.hrtime.bigint() - this.#start;
-    if (this.#bar && this.#units) {
-      this.#bar.update(total === undefined ? bytes : Math.min(bytes, total), {
-        done: this.#units.megabytes(bytes),
-        rate: this.#units.rate(bytes, Number(elapsed)),
-      });
-    } else if (!this.#loading && elapsed > DELAY_NS) {
+    if (this.#show) {
+      this.#show(bytes);
+    } else if (!this.#loading && process.hrtime.bigint() - this.#start > DELAY_NS) {
       this.#loading = true;
-      void this.#show(total);
+      void this.#begin(bytes, total !== undefined && total > 0 ? total : undefined);
     }
   }
 
-  async #show(total: number | undefined): Promise<void> {
-    const [{ default: progress }, units] = await Promise.all([import('cli-progress'), import('./units.js')]);
+  async #begin(bytes: number, total: number | undefined): Promise<void> {
+    const [{ default: progress }, { duration, megabytes, rate }] = await Promise.all([
+      import('cli-progress'),
+      import('./units.js'),
+    ]);
     if (this.#stopped) return;
-    this.#units = units;
-    const known = total !== undefined && total > 0;
-    this.#bar = new progress.SingleBar({
-      format: known
-        ? `${this.#label} {bar} {percentage}% {done} {rate} {eta_formatted} left`
-        : `${this.#label} {done} {rate}`,
+    const payload = (done: number): Record<string, string> => {
+      const elapsedNs = Number(process.hrtime.bigint() - this.#start);
+      return {
+        done: megabytes(done),
+        rate: rate(done, elapsedNs),
+        // cli-progress looks at the last updates only, which come by the hundred: its guess jumps up and down.
+        left:
+          total === undefined || done === 0 ? '' : duration((elapsedNs / done) * Math.max(0, total - done)),
+      };
+    };
+    const bar = new progress.SingleBar({
+      format: `${this.#label} ${total === undefined ? '' : '{bar} {percentage}% '}{done} {rate}${total === undefined ? '' : ' {left} left'}`,
       stream: process.stderr,
       barsize: 24,
       barCompleteChar: '#',
       barIncompleteChar: '-',
       hideCursor: false,
+      // Left alone: it would stay changed after kill -9.
+      linewrap: true,
       clearOnComplete: true,
       fps: 5,
-      etaBuffer: 100,
     });
-    this.#bar.start(known ? total : 1, 0, { done: units.megabytes(this.#bytes), rate: '' });
+    this.#bar = bar;
+    this.#settled = onInterrupt(() => bar.stop());
+    this.#show = (done) => bar.update(total === undefined ? done : Math.min(done, total), payload(done));
+    bar.start(total ?? Number.MAX_SAFE_INTEGER, bytes, payload(bytes));
   }
 
   /** Makes room for a line of text. */
@@ -68,5 +77,6 @@ export class Progress {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#bar?.stop();
+    this.#settled?.();
   }
 }

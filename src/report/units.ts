@@ -17,3 +17,12 @@ export function rate(bytes: number, elapsedNs: number): string {
 export function seconds(elapsedNs: number): string {
   return elapsedNs >= 1e9 ? `${(elapsedNs / 1e9).toFixed(2)} s` : `${(elapsedNs / 1e6).toFixed(1)} ms`;
 }
+
+/** `8 s`, `3:05`, `1:02:05`: a time to wait. */
+export function duration(ns: number): string {
+  const whole = Math.ceil(ns / 1e9);
+  if (whole < 60) return `${whole} s`;
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
