@@ -125,7 +125,7 @@ export class OneShot<A extends Algorithm> {
   readonly algorithm: A;
   readonly route: Route;
   readonly #cache: SessionCache;
-  readonly #keepers = new Map<number, Keeper<AnySession>>();
+  readonly #keepers: Keeper<AnySession>[] = [];
 
   constructor(algorithm: A, route: Route, cache: SessionCache) {
     this.algorithm = algorithm;
@@ -135,12 +135,8 @@ export class OneShot<A extends Algorithm> {
 
   /** `slot` tells apart sessions that cannot be used for one another: direction, tag length. */
   keeper<S extends AnySession>(slot: number): Keeper<S> {
-    let keeper = this.#keepers.get(slot);
-    if (keeper === undefined) {
-      keeper = new Keeper<AnySession>(this.#cache);
-      this.#keepers.set(slot, keeper);
-    }
-    return keeper as unknown as Keeper<S>;
+    this.#keepers[slot] ??= new Keeper<AnySession>(this.#cache);
+    return this.#keepers[slot] as unknown as Keeper<S>;
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * Room `cli`.
  */
-import { wrap } from '../report/table.js';
+import { wrap } from '../report/text.js';
 import { COMMON_OPTIONS, type CommandSpec, type OptionSpec } from './options.js';
 
 const HELP_COLUMNS = 80;

@@ -2,9 +2,11 @@
  * The options of a command, described once: from this the command line is read and the help is printed.
  *
  * Room `cli`. OpenSSL writes long options with one dash (`-aes-128-cbc -in FILE`), everybody else with two, people mix
- * them, ciphers are options, and `-e -d` is decided by order. No general parser reads that: what was left for one to do, once
- * the arguments were translated for it, was nothing, for 15 ms of start-up.
+ * them, ciphers are options, and `-e -d` is decided by order. So the words are brought into one form first, read by Node's
+ * own parser, and its tokens are taken in their order.
  */
+import { parseArgs } from 'node:util';
+
 import { HwcryptError } from '../errors.js';
 
 export interface OptionSpec {
@@ -84,12 +86,53 @@ export interface Parsed {
   readonly help: boolean;
 }
 
+/**
+ * The words as Node's own parser reads them: two dashes, and every option under the first of its names. An unknown name
+ * stays as it is, for the parser to hand back; `spelling` is told how it was written.
+ */
+function normalise(
+  byName: ReadonlyMap<string, OptionSpec>,
+  argv: readonly string[],
+  spelling: Map<string, string>,
+): string[] {
+  const words: string[] = [];
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i] as string;
+    if (word === '--') return [...words, ...argv.slice(i)];
+    if (!word.startsWith('-') || word === '-') {
+      words.push(word);
+      continue;
+    }
+    const [, name = '', value] = /^--?([^=]*)(=.*)?$/s.exec(word) ?? [];
+    spelling.set(name, word.replace(/=.*/s, ''));
+    words.push(`--${name}${value ?? ''}`);
+    // The next word is the value whatever it looks like, as in OpenSSL: a passphrase may begin with a dash.
+    if (byName.get(name)?.value !== undefined && value === undefined && i + 1 < argv.length) {
+      words.push(argv[++i] as string);
+    }
+  }
+  return words;
+}
+
 /** @throws HwcryptError USAGE */
 export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
   const byName = new Map<string, OptionSpec>();
   for (const option of [...COMMON_OPTIONS, ...spec.options]) {
     for (const name of option.names) byName.set(bare(name), option);
   }
+  const spelling = new Map<string, string>();
+  const { tokens } = parseArgs({
+    args: normalise(byName, argv, spelling),
+    options: Object.fromEntries(
+      [...byName].map(([name, { value }]) => [
+        name,
+        { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+      ]),
+    ),
+    // The order of `-e` and `-d` counts and ciphers are options, so the tokens are what is wanted, unknown ones too.
+    strict: false,
+    tokens: true,
+  });
   const values = new Map<string, string[]>();
   const put = (name: string, value: string): void => {
     const list = values.get(name);
@@ -98,44 +141,26 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
   };
   const operands: string[] = [];
   let help = false;
-  for (let i = 0; i < argv.length; i++) {
-    const argument = argv[i] as string;
-    if (argument === '--') {
-      operands.push(...argv.slice(i + 1));
-      break;
-    }
-    if (!argument.startsWith('-') || argument === '-') {
-      operands.push(argument);
-      continue;
-    }
-    const body = bare(argument);
-    const equals = body.indexOf('=');
-    const name = equals < 0 ? body : body.slice(0, equals);
-    let attached = equals < 0 ? undefined : body.slice(equals + 1);
+  for (const token of tokens) {
+    if (token.kind === 'positional') operands.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, value } = token;
     const option = byName.get(name);
     if (!option) {
-      const resolved = attached === undefined ? spec.resolve?.(name) : undefined;
-      if (!resolved) throw unknownOption(spec, argument, name, byName);
+      const resolved = value === undefined ? spec.resolve?.(name) : undefined;
+      if (!resolved) throw unknownOption(spec, spelling.get(name) ?? `-${name}`, name, byName);
       put(...resolved);
     } else if (option.value === undefined) {
-      if (attached !== undefined) {
+      if (value !== undefined) {
         throw new HwcryptError('USAGE', `option ${written(option, name)} takes no value`);
       }
       if (key(option) === 'help') help = true;
       else if (option.sets) put(...option.sets);
       else put(key(option), '');
-    } else {
-      if (attached === undefined) {
-        // The next word is the value whatever it looks like, as in OpenSSL: a passphrase may begin with a dash.
-        i++;
-        attached = argv[i];
-        if (attached === undefined) {
-          const shown = written(option, name);
-          throw new HwcryptError('USAGE', `option ${shown} needs a value: ${shown} ${option.value}`);
-        }
-      }
-      put(key(option), attached);
-    }
+    } else if (value === undefined) {
+      const shown = written(option, name);
+      throw new HwcryptError('USAGE', `option ${shown} needs a value: ${shown} ${option.value}`);
+    } else put(key(option), value);
   }
   const most = spec.operands ?? 0;
   if (!help && operands.length > most) {
@@ -175,8 +200,8 @@ function unknownOption(
   ];
   const hint =
     near.length > 0 ? `did you mean ${near.slice(0, 3).join(' or ')}?` : `see hwcrypt ${spec.name} --help`;
-  // What comes after a `=` may be a secret.
-  return new HwcryptError('USAGE', `unknown option ${argument.replace(/=.*/s, '')} (${hint})`);
+  // Without what came after a `=`, which may be a secret.
+  return new HwcryptError('USAGE', `unknown option ${argument} (${hint})`);
 }
 
 /** Names that are a slip of the finger away. */

@@ -1,6 +1,7 @@
 /** `enc --explain` as text. */
 import type { Explanation } from '../enc/explain.js';
-import { table, wrap } from './table.js';
+import { table } from './table.js';
+import { wrap } from './text.js';
 
 const WIDTH = 80;
 

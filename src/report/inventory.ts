@@ -10,7 +10,8 @@ import { allDrivers } from '../drivers/registry.js';
 import { describeReason, type Reason } from '../errors.js';
 import { listAlgorithms } from '../linux/netlink.js';
 import { readKernelVersion, readModuleIndex } from '../linux/proc.js';
-import { table, wrap } from './table.js';
+import { table } from './table.js';
+import { wrap } from './text.js';
 
 export interface DriverEntry {
   readonly name: DriverName;

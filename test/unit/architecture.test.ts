@@ -102,7 +102,6 @@ test('drivers do not know each other', () => {
 test('packages are imported only where they belong', () => {
   const homes: Record<string, RegExp> = {
     koffi: /^linux\/ffi\.ts$/,
-    commander: /^cli\//,
     'cli-progress': /^(report|cli)\//,
     'cli-table3': /^(report|cli)\//,
   };

@@ -125,7 +125,7 @@ interface Job {
 
 async function run(given: Given, files: readonly string[]): Promise<number> {
   if (given.has('list')) {
-    const { columns } = await import('../../report/table.js');
+    const { columns } = await import('../../report/text.js');
     writeText(
       `Supported digests:\n${columns(
         algorithms('hash').map(({ name }) => `-${name}`),

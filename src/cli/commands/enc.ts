@@ -236,7 +236,7 @@ async function explain(given: Given, name: string | undefined): Promise<number> 
 }
 
 async function cipherList(): Promise<string> {
-  const { columns } = await import('../../report/table.js');
+  const { columns } = await import('../../report/text.js');
   const names = algorithms('cipher')
     .filter(({ mode }) => mode !== 'xts')
     .filter(({ names: { openssl } }) => openssl !== undefined)
