@@ -137,7 +137,10 @@ async function hostLayer(layer: Layer, args: RunArguments, deadline: number, slo
     signal: AbortSignal.any([signal, late]),
   });
   if (signal.aborted) return;
-  const all = late.aborted ? [...files, trouble(layer, `not done after ${args.minutes} minutes`)] : files;
+  const left = testFiles(layer).length - files.length;
+  const all = late.aborted
+    ? [...files, trouble(layer, `not done after ${args.minutes} minutes; ${left} files were not begun`)]
+    : files;
   section(layer.name, all, elapsedMs, args);
 }
 
