@@ -23,9 +23,7 @@ export function oneShots(): Section {
       ours: () => hwcrypt.encrypt('aes-256-gcm', key32, iv12, data),
       theirs: () => {
         const cipher = crypto.createCipheriv('aes-256-gcm', key32, iv12);
-        const text = cipher.update(data);
-        cipher.final();
-        return [text, cipher.getAuthTag()];
+        return [Buffer.concat([cipher.update(data), cipher.final()]), cipher.getAuthTag()];
       },
     });
   };

@@ -131,6 +131,8 @@ function done(given: unknown, key: Uint8Array): void {
 interface Way {
   readonly router: Router;
   readonly ciphers: Map<string, OneShot<CipherLike>>;
+  lastName: string;
+  lastCipher: OneShot<CipherLike> | undefined;
   readonly hashes: Map<string, OneShot<HashAlgorithm>>;
   readonly macs: Map<string, OneShot<MacAlgorithm>>;
 }
@@ -188,7 +190,14 @@ export class Hwcrypt {
       ...(drivers === undefined ? {} : { drivers: drivers as string | string[] }),
       ...(this.#onFallback ? { onFallback: this.#onFallback } : {}),
     });
-    return { router, ciphers: new Map(), hashes: new Map(), macs: new Map() };
+    return {
+      router,
+      lastName: '',
+      lastCipher: undefined,
+      ciphers: new Map(),
+      hashes: new Map(),
+      macs: new Map(),
+    };
   }
 
   /** The drivers of a call: the instance's own, or those of `options.driver`. */
@@ -490,8 +499,14 @@ export class Hwcrypt {
 
   #cipherShot(name: string, options: Options): OneShot<CipherLike> {
     const way = this.#wayFor(options);
+    // A program mostly repeats itself, and the same literal is the same string: no need to look it up.
+    if (way.lastCipher !== undefined && way.lastName === name) return way.lastCipher;
     const known = way.ciphers.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      way.lastName = name;
+      way.lastCipher = known;
+      return known;
+    }
     checkString(name, 'cipher');
     const found = this.#cipherLike(name);
     if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', 'Unknown cipher');
@@ -507,23 +522,26 @@ export class Hwcrypt {
     options: CipherOneShotOptions | undefined,
   ): Buffer {
     const shot = this.#cipherShot(name, options as Options);
-    // Everything that may run the caller's own code (getters of the options, a KeyObject) comes before the data is looked at.
-    const output = options?.output;
-    if (isAead(shot)) {
-      const tagBytes = tagOption(shot.algorithm, options);
-      const givenAad = options?.aad;
-      const key = keyBytes(givenKey);
-      const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
-      const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
-      const result = aeadOnce(shot, request, aad, tagBytes);
-      done(givenKey, key);
-      return result;
-    }
-    const padding = options?.autoPadding !== false;
     const key = keyBytes(givenKey);
-    const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
-    const result = cipherOnce(shot as OneShot<CipherAlgorithm>, request, padding);
-    done(givenKey, key);
+    const iv = ivBytes(givenIv);
+    const input = dataBytes(data);
+    let result: Buffer;
+    if (isAead(shot)) {
+      const nonce = iv ?? NONE;
+      // Without options there is nothing to look up.
+      if (options === undefined || options === null) {
+        const { defaultTagBytes } = shot.algorithm;
+        result = aeadOnce(shot, direction, key, nonce, input, NONE, defaultTagBytes, undefined);
+      } else {
+        const aad = options.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
+        const tagBytes = tagOption(shot.algorithm, options);
+        result = aeadOnce(shot, direction, key, nonce, input, aad, tagBytes, options.output);
+      }
+    } else {
+      const plain = shot as OneShot<CipherAlgorithm>;
+      result = cipherOnce(plain, direction, key, iv, input, options?.autoPadding !== false, options?.output);
+    }
+    if (key !== givenKey) done(givenKey, key);
     return result;
   }
 
@@ -587,8 +605,9 @@ export class Hwcrypt {
   digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
     const shot = this.#hashShot(algorithm, options as Options);
     if (shot === undefined) return this.#foreignDigest(algorithm, dataBytes(data), options);
-    const length = outputLength(shot.algorithm, options) ?? shot.algorithm.digestBytes;
-    const output = resultBuffer(length, options?.output);
+    const { digestBytes } = shot.algorithm;
+    if (options === undefined) return digestOnce(shot, dataBytes(data), Buffer.allocUnsafe(digestBytes));
+    const output = resultBuffer(outputLength(shot.algorithm, options) ?? digestBytes, options?.output);
     return digestOnce(shot, dataBytes(data), output);
   }
 
@@ -664,6 +683,7 @@ export class Hwcrypt {
     this.#cache.clear();
     for (const way of [this.#way, ...this.#ways.values()]) {
       way.router.reset();
+      way.lastCipher = undefined;
       for (const map of [way.ciphers, way.hashes, way.macs]) map.clear();
     }
   }

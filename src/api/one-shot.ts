@@ -36,7 +36,20 @@ class LastKey {
     if (length !== this.#length) return false;
     const own = this.#bytes;
     let difference = 0;
-    for (let i = 0; i < length; i++) difference |= own[i]! ^ key[i]!;
+    let i = 0;
+    // Eight at a time: this is a twentieth of what a short message takes.
+    for (; i + 8 <= length; i += 8) {
+      difference |=
+        (own[i]! ^ key[i]!) |
+        (own[i + 1]! ^ key[i + 1]!) |
+        (own[i + 2]! ^ key[i + 2]!) |
+        (own[i + 3]! ^ key[i + 3]!) |
+        (own[i + 4]! ^ key[i + 4]!) |
+        (own[i + 5]! ^ key[i + 5]!) |
+        (own[i + 6]! ^ key[i + 6]!) |
+        (own[i + 7]! ^ key[i + 7]!);
+    }
+    for (; i < length; i++) difference |= own[i]! ^ key[i]!;
     return difference === 0;
   }
 
@@ -152,9 +165,13 @@ export interface CipherRequest {
 }
 
 /** A session with this key and IV, begun anew. */
-function cipherSession(shot: OneShot<CipherAlgorithm>, request: CipherRequest): CipherSession {
+function cipherSession(
+  shot: OneShot<CipherAlgorithm>,
+  direction: Direction,
+  key: Uint8Array,
+  iv: Uint8Array | null,
+): CipherSession {
   const { algorithm, route } = shot;
-  const { direction, key, iv } = request;
   const keeper = shot.keeper<CipherSession>(slotOf(direction));
   const session = keeper.get();
   // In node:crypto's order: the IV is looked at before the key.
@@ -171,25 +188,32 @@ function cipherSession(shot: OneShot<CipherAlgorithm>, request: CipherRequest): 
   return session;
 }
 
-export function cipherOnce(shot: OneShot<CipherAlgorithm>, request: CipherRequest, padding: boolean): Buffer {
-  const { direction, data } = request;
+export function cipherOnce(
+  shot: OneShot<CipherAlgorithm>,
+  direction: Direction,
+  key: Uint8Array,
+  iv: Uint8Array | null,
+  data: Uint8Array,
+  padding: boolean,
+  given: unknown,
+): Buffer {
   const block = shot.algorithm.blockBytes;
   const length = lengthOf(data);
-  const session = cipherSession(shot, request);
+  const session = cipherSession(shot, direction, key, iv);
   if (block === 1) {
-    const output = resultBuffer(length, request.output);
+    const output = resultBuffer(length, given);
     if (length > 0) session.update(data, output);
     return output;
   }
   if (direction === 'encrypt') {
     if (!padding) {
       if (length % block !== 0) throw wrongFinalBlockLength();
-      const output = resultBuffer(length, request.output);
+      const output = resultBuffer(length, given);
       if (length > 0) session.update(data, output);
       return output;
     }
     const padded = length - (length % block) + block;
-    const output = resultBuffer(padded, request.output);
+    const output = resultBuffer(padded, given);
     // The text is moved to where its ciphertext will be, since the last block needs room behind it.
     output.set(data);
     const fill = padded - length;
@@ -198,7 +222,7 @@ export function cipherOnce(shot: OneShot<CipherAlgorithm>, request: CipherReques
     return output;
   }
   if (length % block !== 0 || (padding && length === 0)) throw wrongFinalBlockLength();
-  const output = resultBuffer(length, request.output);
+  const output = resultBuffer(length, given);
   if (length > 0) session.update(data, output);
   if (!padding) return output;
   const text = unpaddedLength(output.subarray(length - block));
@@ -213,13 +237,15 @@ export function cipherOnce(shot: OneShot<CipherAlgorithm>, request: CipherReques
 
 export function aeadOnce(
   shot: OneShot<AeadAlgorithm>,
-  request: CipherRequest,
+  direction: Direction,
+  key: Uint8Array,
+  iv: Uint8Array,
+  data: Uint8Array,
   aad: Uint8Array,
   tagBytes: number,
+  given: unknown,
 ): Buffer {
   const { algorithm, route } = shot;
-  const { direction, key, data } = request;
-  const iv = request.iv ?? NONE;
   const keeper = shot.keeper<AeadSession>(slotOf(direction, tagBytes));
   checkIv(algorithm, iv);
   let session = keeper.get();
@@ -232,14 +258,14 @@ export function aeadOnce(
   }
   const length = lengthOf(data);
   if (direction === 'encrypt') {
-    const output = resultBuffer(length + tagBytes, request.output);
+    const output = resultBuffer(length + tagBytes, given);
     if (session.sealAppended) session.sealAppended(iv, aad, data, output);
     else session.seal(iv, aad, data, output, part(output, length, tagBytes));
     return output;
   }
   const textLength = length - tagBytes;
   if (textLength < 0) throw new AuthenticationError();
-  const output = resultBuffer(textLength, request.output);
+  const output = resultBuffer(textLength, given);
   session.open(iv, aad, part(data, 0, textLength), part(data, textLength, tagBytes), output);
   return output;
 }

@@ -21,6 +21,11 @@ import {
   TAG,
 } from './evp.js';
 
+interface Sealed {
+  readonly view: Uint8Array;
+  readonly tagParams: number;
+}
+
 export class LibcryptoAead extends SessionBase implements AeadSession {
   readonly driver = 'libcrypto';
   readonly algorithm: AeadAlgorithm;
@@ -32,6 +37,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
   readonly #evp: Evp;
   readonly #ctx: number;
   readonly #tagParams: number;
+  readonly #sealed: Sealed[] = [];
   readonly #encrypt: boolean;
   readonly #ccm: boolean;
   /** CCM alone: OpenSSL works the nonce's length into the key schedule, so another length takes the key again. */
@@ -125,26 +131,35 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
       this.seal(iv, aad, text, output, part(output, length, tagBytes));
       return;
     }
-    // The same as `seal`, written out: here a function call more or less can be measured.
+    // The same as `seal`, written out, in memory of ours: here a view more or less can be measured.
     if (!this.#encrypt) throw this.#wrongWay('encrypt');
     const evp = this.#evp;
     const ctx = this.#ctx;
     const { address, bytes: memory } = evp.scratch;
     if (checkIv(this.algorithm, iv) !== this.#ivBytes) this.#setIvBytes(lengthOf(iv));
     memory.set(iv, IV);
-    memory.set(text, INPUT);
     if (evp.cipherInit(ctx, 0, 0, address + IV, -1, 0) !== 1) throw this.#broken();
-    if (lengthOf(aad) > 0) {
-      this.#aad(aad);
-      memory.set(text, INPUT);
-    }
+    if (lengthOf(aad) > 0) this.#aad(aad);
+    memory.set(text, INPUT);
+    const sealed = this.#sealed[length] ?? this.#sealedAt(length);
     if (
-      evp.cipherUpdate(ctx, output, address + LENGTH, address + INPUT, length) !== 1 ||
-      evp.cipherFinal(ctx, address + OUTPUT, address + LENGTH) !== 1 ||
-      evp.cipherGetParams(ctx, this.#tagParams) !== 1
+      evp.cipherUpdate(ctx, address + OUTPUT, address + LENGTH, address + INPUT, length) !== 1 ||
+      evp.cipherFinal(ctx, address + OUTPUT + length, address + LENGTH) !== 1 ||
+      evp.cipherGetParams(ctx, sealed.tagParams) !== 1
     )
       throw this.#broken();
-    for (let i = 0; i < tagBytes; i++) output[length + i] = memory[TAG + i]!;
+    output.set(sealed.view);
+  }
+
+  /** Where a short sealed message lies in our memory, text and tag, by the text's length. */
+  #sealedAt(length: number): Sealed {
+    const { tagBytes } = this;
+    const made = {
+      view: part(this.#evp.scratch.bytes, OUTPUT, length + tagBytes),
+      tagParams: this.#evp.tagParams(tagBytes, OUTPUT + length),
+    };
+    this.#sealed[length] = made;
+    return made;
   }
 
   open(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, tag: Uint8Array, output: Uint8Array): void {

@@ -97,6 +97,8 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
 export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
   readonly #ctx: number;
   readonly #md: number;
+  /** Where `once` finds its result. */
+  #result: Uint8Array | undefined;
 
   constructor(evp: Evp, handle: number, algorithm: HashAlgorithm) {
     super(evp, algorithm);
@@ -164,8 +166,8 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
       return;
     }
     if (evp.digest(from, length, scratch.address + OUTPUT, 0, this.#md, 0) !== 1) throw this.broken();
-    const result = scratch.bytes;
-    for (let i = 0; i < size; i++) output[i] = result[OUTPUT + i]!;
+    this.#result ??= part(scratch.bytes, OUTPUT, size);
+    output.set(this.#result);
   }
 }
 

@@ -134,8 +134,8 @@ export interface Evp extends Functions {
   text(value: string): number;
   /** The address of an OSSL_PARAM array with one text parameter, likewise for good. */
   textParams(key: string, value: string): number;
-  /** The address of an OSSL_PARAM array that asks for a tag of that many bytes at `TAG`. */
-  tagParams(bytes: number): number;
+  /** The address of an OSSL_PARAM array that asks for a tag of that many bytes at that place of `scratch` (`TAG`). */
+  tagParams(bytes: number, at?: number): number;
   /** Version text of the library, e.g. `OpenSSL 3.0.19 27 Jan 2026`. */
   readonly versionText: string;
   /**
@@ -198,7 +198,6 @@ function load(): LoadedEvp {
   };
   const params = (id: string, make: () => Param): number =>
     kept.get(id)?.address ?? keep(id, makeParams(make()));
-  const tagParams: number[] = [];
 
   // A context of our own for the legacy provider, so that Node's own OpenSSL is not changed by our loading it.
   let ownContext: number | undefined;
@@ -237,14 +236,13 @@ function load(): LoadedEvp {
         size: value.length,
       }));
     },
-    tagParams(size: number) {
-      tagParams[size] ??= params(`tag:${size}`, () => ({
+    tagParams(size: number, at = TAG) {
+      return params(`tag:${size}@${at}`, () => ({
         key: text('tag'),
         type: OCTET_STRING,
-        data: scratch.address + TAG,
+        data: scratch.address + at,
         size,
       }));
-      return tagParams[size];
     },
     versionText: String(f.version(0)),
     fetch(what: 'cipher' | 'md' | 'mac', name: string, legacy = false) {
