@@ -73,9 +73,9 @@ export function parseChecksum(text: string): ParsedChecksum | 'comment' | undefi
   const hasEscapes = line.startsWith('\\');
   if (hasEscapes) line = line.slice(1);
   const tagged = /^([A-Za-z0-9][A-Za-z0-9/_-]*) ?\((.*)\) ?= ?([0-9a-fA-F]+)$/s.exec(line);
-  const plain = tagged ? null : /^([0-9a-fA-F]{8,})(?: [ *]| |\t)(.+)$/s.exec(line);
+  const plain = tagged ? null : /^([0-9a-fA-F]{8,})(?: [ *](.+)|[ \t]([^ *].*))$/s.exec(line);
   const hex = (tagged?.[3] ?? plain?.[1])?.toLowerCase();
-  const raw = tagged?.[2] ?? plain?.[2];
+  const raw = tagged?.[2] ?? plain?.[2] ?? plain?.[3];
   if (hex === undefined || raw === undefined || raw === '' || hex.length % 2 !== 0) return undefined;
   const name = hasEscapes ? unescaped(raw) : raw;
   if (name === undefined) return undefined;
