@@ -93,12 +93,17 @@ export function readCommand(line: string): Command | undefined {
     // `cryptsetup -v benchmark`: options may stand before the subcommand.
     while (program.sub !== undefined && tokens[next]?.startsWith('-')) next++;
     if (program.sub !== undefined && tokens[next] !== program.sub) continue;
-    const strict = isPrompt(tokens.slice(0, at), tokens[at]!);
+    let strict = isPrompt(tokens.slice(0, at), tokens[at]!);
     // `speed` is too common a word to be a program in a sentence, or without its path.
     if (program.tool === 'cryptodev speed' && !(strict && /[/_]/.test(tokens[at]!))) continue;
     const first = program.sub !== undefined ? next + 1 : at + 1;
     const rest = untilShell(tokens.slice(first));
-    const options = readOptions(program.tool, rest, strict);
+    let options = readOptions(program.tool, rest, strict);
+    // A sentence may begin with the program's name: `openssl speed without -elapsed …`.
+    if (strict && program.tool === 'openssl speed' && !options.values.algorithms.every(isSpeedName)) {
+      strict = false;
+      options = readOptions(program.tool, rest, strict);
+    }
     if (!strict && options === NO_OPTIONS) continue;
     const words = [
       base,
@@ -109,6 +114,17 @@ export function readCommand(line: string): Command | undefined {
   }
   return undefined;
 }
+
+/** What can be measured by name: an algorithm's, nearly all of which have a digit, or one of the groups. */
+function isSpeedName(token: string): boolean {
+  return /\d/.test(token) || GROUPS.has(token.toLowerCase());
+}
+
+const GROUPS = new Set(
+  'aes des rsa dsa ecdsa ecdh eddsa dh ffdh sha rmd cast blowfish bf rc idea seed camellia aria prime rand ghash hmac whirlpool evp'.split(
+    ' ',
+  ),
+);
 
 /** Words, with quotes taken off. */
 function tokenize(line: string): string[] {

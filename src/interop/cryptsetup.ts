@@ -175,12 +175,14 @@ function integers(text: string): number[] {
   return out;
 }
 
-/** What the printed rate is without the pass that is counted and not timed. The tool stops with the first pass that ends after a second. */
+/**
+ * What the printed rate is without the pass that is counted and not timed. The tool stops with the first pass that ends after a second. Just
+ * below a whole number of MiB two numbers of passes n fit; then the lower rate of the two is given, which is 1/n² less than the other.
+ */
 export function withoutExtraPass(claimed: number): number | undefined {
   const passes = claimed / MIB;
   // n passes of 1 MiB take at least a second, n − 1 less; (n + 1) of them in that time are claimed.
-  for (const n of [Math.floor(passes), Math.floor(passes) - 1, Math.ceil(passes)]) {
-    if (n < 1) continue;
+  for (let n = Math.max(1, Math.floor(passes) - 1); n <= Math.ceil(passes); n++) {
     const real = (passes * n) / (n + 1);
     if (Math.ceil(real) === n) return real * MIB;
   }

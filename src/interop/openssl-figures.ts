@@ -611,7 +611,8 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
     );
   }
 
-  const elapsedSeconds = isOverNominal ? nominal : basis === 'elapsed' ? doing?.seconds : undefined;
+  // With an unknown basis the printed seconds are the nominal ones, which passed in any case.
+  const elapsedSeconds = isOverNominal ? nominal : basis === 'cpu' ? undefined : doing?.seconds;
   return {
     ...subject.parts,
     ...given('cpu', figure.cpu),

@@ -115,6 +115,8 @@ const PLAIN: ReadonlyMap<number, string> = new Map<number, string>([
   [0xff09, ')'],
 ]);
 
+const UNSEEN: ReadonlySet<number> = new Set([...NOTHING, 0x2028, 0x2029]);
+
 const ORDINARY = /^[ !-)+-_a-~]*$/;
 /** ECMA-48: CSI and OSC sequences. What a terminal session that was recorded, not copied, is full of. */
 const ESCAPE = '\u001b';
@@ -138,13 +140,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
   hyphen: '-',
 };
 
-/** Text with nothing in it that is not print. Also for text that comes from elsewhere than a line. */
+/** Text with nothing in it that is not print: no control characters, no marks or overrides of direction, no half characters. */
 export function printable(text: string): string {
   if (ORDINARY.test(text)) return text;
   let out = '';
   for (const character of text) {
     const code = character.codePointAt(0)!;
-    out += code === 0x2a || code === 0x60 ? character : plain(code);
+    const isControl = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    if (isControl || UNSEEN.has(code)) out += code === 0x09 ? ' ' : '';
+    else out += code >= 0xd800 && code <= 0xdfff ? '\ufffd' : character;
   }
   return out;
 }
