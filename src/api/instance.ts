@@ -522,25 +522,26 @@ export class Hwcrypt {
     options: CipherOneShotOptions | undefined,
   ): Buffer {
     const shot = this.#cipherShot(name, options as Options);
+    // The options first: what runs code of the caller's (their getters, a KeyObject's) may take the data's memory away, so
+    // the data is looked at when all of that is over.
+    let output: unknown;
+    let givenAad: BinaryLike | undefined;
+    let tagBytes = 0;
+    let padding = true;
+    if (options !== undefined && options !== null) {
+      output = options.output;
+      if (isAead(shot)) {
+        givenAad = options.aad;
+        tagBytes = tagOption(shot.algorithm, options);
+      } else padding = options.autoPadding !== false;
+    } else if (isAead(shot)) tagBytes = shot.algorithm.defaultTagBytes;
     const key = keyBytes(givenKey);
     const iv = ivBytes(givenIv);
+    const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
     const input = dataBytes(data);
-    let result: Buffer;
-    if (isAead(shot)) {
-      const nonce = iv ?? NONE;
-      // Without options there is nothing to look up.
-      if (options === undefined || options === null) {
-        const { defaultTagBytes } = shot.algorithm;
-        result = aeadOnce(shot, direction, key, nonce, input, NONE, defaultTagBytes, undefined);
-      } else {
-        const aad = options.aad === undefined ? NONE : binaryBytes(options.aad, 'options.aad');
-        const tagBytes = tagOption(shot.algorithm, options);
-        result = aeadOnce(shot, direction, key, nonce, input, aad, tagBytes, options.output);
-      }
-    } else {
-      const plain = shot as OneShot<CipherAlgorithm>;
-      result = cipherOnce(plain, direction, key, iv, input, options?.autoPadding !== false, options?.output);
-    }
+    const result = isAead(shot)
+      ? aeadOnce(shot, direction, key, iv ?? NONE, input, aad, tagBytes, output)
+      : cipherOnce(shot as OneShot<CipherAlgorithm>, direction, key, iv, input, padding, output);
     if (key !== givenKey) done(givenKey, key);
     return result;
   }

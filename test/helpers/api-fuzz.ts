@@ -22,7 +22,8 @@ const end = Date.now() + seconds * 1000;
 
 /** Messages of errors without a code that node:crypto gives and hwcrypt keeps. */
 const PLAIN = [
-  /^Digest method( .*)? (is )?not supported$/s,
+  // With a null byte in the name Node's text ends there.
+  /^Digest method /,
   /^Output length \d+ is invalid for/,
   /^digest\(\) was called/,
   /^error:00000000:lib\(0\)::reason\(0\)$/,
@@ -349,8 +350,9 @@ function fuzzSession(world: World, driver: Driver): void {
   };
   const between = () => {
     if (busy) return;
-    if (random.integer(0, 11) === 0) world.detach();
-    else if (random.integer(0, 11) === 0) world.shrink();
+    const dice = random.integer(0, 11);
+    if (dice === 0) world.detach();
+    else if (dice === 1) world.shrink();
   };
   const close = (session: { close(): void } & Disposable) => {
     call('close', () => session.close());
