@@ -47,7 +47,7 @@ export interface Budget {
   readonly vectors: number;
 }
 
-export const FULL: Budget = { largestBytes: 5 << 20, rounds: 6, vectors: Number.POSITIVE_INFINITY };
+export const FULL: Budget = { largestBytes: 5 << 20, rounds: 4, vectors: Number.POSITIVE_INFINITY };
 
 /** For a guest where a system call costs 50 µs: block borders, page borders and what lies between them. */
 export const SAMPLED: Budget = { largestBytes: 200_000, rounds: 2, vectors: 20 };
