@@ -12,7 +12,7 @@ import { type BinaryLike, binaryBytes, type Data, dataBytes, stringOption, uintO
 import { type Feeder, feederFor, SectorFeeder } from './blocks.js';
 import { shortGcmTag } from './deprecations.js';
 import { LazyTransform } from './lazy-transform.js';
-import { tagNotSet } from './openssl-errors.js';
+import { duplicatedKeys, tagNotSet } from './openssl-errors.js';
 
 const EMPTY = Buffer.alloc(0);
 const NONE = new Uint8Array(0);
@@ -537,9 +537,22 @@ export function makeCipher(
     engine = new AeadEngine(route, algorithm, direction, key, iv as Uint8Array, tagBytes);
   } else {
     checkKey(algorithm, key);
+    if (algorithm.mode === 'xts') checkHalves(direction, key);
     engine = new PlainEngine(route, algorithm, direction, key, iv, sectorBytes);
   }
   return direction === 'encrypt' ? new Cipheriv(engine, options) : new Decipheriv(engine, options);
+}
+
+/**
+ * XTS with two equal halves of the key is not the XTS that was proved (SP 800-38E; FIPS 140 IG A.9). OpenSSL refuses to
+ * encrypt so, the kernel does not.
+ */
+export function checkHalves(direction: Direction, key: Uint8Array): void {
+  const half = lengthOf(key) / 2;
+  if (direction !== 'encrypt' || half === 0) return;
+  let difference = 0;
+  for (let i = 0; i < half; i++) difference |= key[i]! ^ key[half + i]!;
+  if (difference === 0) throw duplicatedKeys();
 }
 
 /** `options.authTagLength` checked for an AEAD; undefined where any length will do (GCM). */

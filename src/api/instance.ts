@@ -49,7 +49,13 @@ import {
   stringOption,
   uintOption,
 } from './arguments.js';
-import { type Cipheriv, type CipherStreamOptions, type Decipheriv, makeCipher } from './cipher.js';
+import {
+  type Cipheriv,
+  type CipherStreamOptions,
+  checkHalves,
+  type Decipheriv,
+  makeCipher,
+} from './cipher.js';
 import { xofWithoutLength } from './deprecations.js';
 import { type DigestStreamOptions, Hash, Hmac, invalidDigest, lengthOption, outputLength } from './digest.js';
 import {
@@ -385,6 +391,9 @@ export class Hwcrypt {
       return undefined;
     }
     nodeRandomBytes(typeof size === 'number' && size > 0 && size <= 2 ** 31 - 1 ? 0 : size);
+    if (callback !== undefined && typeof callback !== 'function') {
+      throw invalidType('callback', 'of type function', callback);
+    }
     const bytes = Buffer.allocUnsafeSlow(size);
     if (callback === undefined) {
       source(bytes);
@@ -536,6 +545,7 @@ export class Hwcrypt {
       } else padding = options.autoPadding !== false;
     } else if (isAead(shot)) tagBytes = shot.algorithm.defaultTagBytes;
     const key = keyBytes(givenKey);
+    if (shot.algorithm.mode === 'xts') checkHalves(direction, key);
     const iv = ivBytes(givenIv);
     const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
     const input = dataBytes(data);
@@ -588,6 +598,7 @@ export class Hwcrypt {
     }
     const padding = options?.autoPadding !== false;
     const key = keyBytes(givenKey);
+    if (shot.algorithm.mode === 'xts') checkHalves(direction, key);
     const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
     return cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, padding);
   }

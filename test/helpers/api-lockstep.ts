@@ -20,6 +20,8 @@ export interface LockStepOptions {
   /** Ciphers to try, by node:crypto's names; default: one of every mode and of every family, and names that do not exist. */
   readonly ciphers?: readonly string[];
   readonly hashes?: readonly string[];
+  /** AEADs take a message in one piece: their text comes out of `final`. */
+  readonly wholeAeads?: boolean;
   /** Is node:crypto out of reach for names that hwcrypt's table lacks? Then key wrap is left out. */
   readonly pinned?: boolean;
 }
@@ -246,8 +248,9 @@ class Pair {
     readonly kind: Call['kind'],
     readonly mode: string,
     readonly direction: Call['direction'],
+    wholeAeads = false,
   ) {
-    this.whole = mode === 'ocb';
+    this.whole = mode === 'ocb' || (wholeAeads && (mode === 'gcm' || mode === 'stream'));
   }
 
   create(text: string, nodeMake: () => ApiObject, oursMake: () => ApiObject): boolean {
@@ -550,9 +553,10 @@ function runCipher(
   steps: readonly Step[],
   complete: boolean,
   after: readonly Step[],
+  wholeAeads: boolean,
 ): void {
   const { args, text, mode, message, tag } = prepare(plan);
-  const pair = new Pair('cipher', mode, plan.direction);
+  const pair = new Pair('cipher', mode, plan.direction, wholeAeads);
   const method = plan.direction === 'encrypt' ? 'createCipheriv' : 'createDecipheriv';
   const made = pair.create(
     text,
@@ -730,7 +734,8 @@ export function lockStep(label: string, api: CryptoApi, options: LockStepOptions
           fc.array(step, { maxLength: 7 }),
           fc.boolean(),
           fc.array(step, { maxLength: 3 }),
-          (plan, steps, complete, after) => runCipher(api, plan, steps, complete, after),
+          (plan, steps, complete, after) =>
+            runCipher(api, plan, steps, complete, after, options.wholeAeads ?? false),
         ),
         parameters,
       );

@@ -20,6 +20,8 @@ const node = nodeCrypto as unknown as CryptoApi;
 export interface SuiteOptions {
   /** What `object.driver` must begin with; without it nothing is said of drivers. */
   readonly driver?: string;
+  /** Where each call is dear: fewer lengths, and one algorithm of each mode. */
+  readonly fewer?: boolean;
   /** Algorithms that must be there: a test of one of them is never skipped. */
   readonly must?: readonly string[];
 }
@@ -163,7 +165,10 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
   const hashes = new Set(api.getHashes());
   const has = (name: string) =>
     listed.has(name) || hashes.has(name) || (options.must?.includes(name) ?? false);
-  const cases = CASES.filter(({ name }) => has(name));
+  const there = CASES.filter(({ name }) => has(name));
+  const cases = options.fewer
+    ? there.filter((of, i) => there.findIndex(({ mode }) => mode === of.mode) === i)
+    : there;
   /** The first of these that the API has. */
   const first = (...names: string[]) => names.find(has);
   const skipWithout = (...names: string[]) => (first(...names) ? {} : { skip: `no ${names.join(' or ')}` });
@@ -173,7 +178,7 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
     describe('ciphers', () => {
       for (const of of cases) {
         test(`${of.name}: every length up to three blocks, in one piece and in several`, () => {
-          for (let length = 0; length <= 50; length++) {
+          for (let length = 0; length <= 50; length += length > 1 && options.fewer ? 5 : 1) {
             const message = new Message(of, length);
             const right = message.right();
             const random = new Random(`pieces ${of.name} ${length}`);
@@ -353,10 +358,9 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
           assert.equal(hex(decipher.update(right) as Buffer), hex(plain), String(length));
         }
         const half = random.bytes(key.length / 2);
-        assert.throws(
-          () => api.createCipheriv(name, Buffer.concat([half, half]), iv),
-          /duplicated keys|[Ii]nvalid/,
-        );
+        const equal = Buffer.concat([half, half]);
+        throwsAsNode((of) => of.createCipheriv(name, equal, iv), api);
+        assert.equal(hex(api.createDecipheriv(name, equal, iv).update(iv) as Buffer).length, 32, 'but read');
       });
 
       test('names in any spelling that node:crypto takes', () => {
@@ -369,11 +373,9 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
         ] as const) {
           if (!has(of)) continue;
           const message = new Message(caseOf(of), 16);
-          assert.equal(
-            hex(api.createCipheriv(spelling, message.key, message.iv).update(message.plain) as Buffer),
-            hex(node.createCipheriv(spelling, message.key, message.iv).update(message.plain) as Buffer),
-            spelling,
-          );
+          const run = (from: CryptoApi) =>
+            hex(inPieces(from.createCipheriv(spelling, message.key, message.iv), message.plain, []));
+          assert.equal(run(api), run(node), spelling);
         }
       });
 
@@ -585,7 +587,10 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
             mine = seal(api);
           } catch (error) {
             // The kernel knows nonces of 12 bytes only, and says so.
-            assert.equal((error as { code?: string }).code, 'ERR_CRYPTO_INVALID_IV');
+            assert.match(
+              String((error as { code?: string }).code),
+              /^(ERR_CRYPTO_INVALID_IV|ALGORITHM_UNAVAILABLE)$/,
+            );
             t.diagnostic(`no nonce of ${length} bytes`);
             continue;
           }
@@ -684,7 +689,7 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
 
       test('pipe, there and back', async () => {
         for (const of of cases.filter(({ mode }) => !onePiece(mode))) {
-          const message = new Message(of, 100_003);
+          const message = new Message(of, options.fewer ? 40_003 : 100_003);
           const right = message.right();
           const chunks: Uint8Array[] = [];
           const random = new Random('chunks');
@@ -846,7 +851,8 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
         'the tag is there when the stream has ended, even of long messages',
         skipWithout('aes-128-gcm'),
         async () => {
-          const message = new Message(caseOf('aes-128-gcm'), 200_000);
+          // Not longer than what the kernel takes in one message.
+          const message = new Message(caseOf('aes-128-gcm'), 150_000);
           const cipher = message.cipher(api);
           const sink = new Sink();
           cipher.pipe(sink);
@@ -1160,7 +1166,9 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
 
       test('every form of key, every length', withHash, () => {
         const random = new Random('hmac keys');
-        for (const length of [0, 1, 31, 32, 63, 64, 65, 127, 128, 129, 300, 5000]) {
+        for (const length of options.fewer
+          ? [0, 1, 64, 300]
+          : [0, 1, 31, 32, 63, 64, 65, 127, 128, 129, 300, 5000]) {
           const key = random.bytes(length);
           const right = node.createHmac(main, key).update('abc').digest('hex');
           for (const form of [
@@ -1227,7 +1235,7 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
 
     describe('random bytes', () => {
       test('as many as asked for, and others each time', () => {
-        for (const size of [0, 1, 16, 1000, 100_000]) {
+        for (const size of [0, 1, 16, 1000, options.fewer ? 2000 : 100_000]) {
           const bytes = api.randomBytes(size);
           assert.ok(Buffer.isBuffer(bytes));
           assert.equal(bytes.length, size);
