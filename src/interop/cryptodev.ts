@@ -10,7 +10,7 @@ import { findAlgorithm } from '../algorithms.js';
 import type { Doubt, Measurement, Operation, ResultSet, Run, SkippedLine } from '../bench/model.js';
 import { cryptodevAlgorithm, kernelAlgorithm, keyBitsOf, operationOf } from './names.js';
 import { isRateUnit, readDecimal, unitBytes } from './numbers.js';
-import { doubt, given, type Page, resultSet } from './page.js';
+import { doubt, type Page, present, resultSet } from './page.js';
 import { redact } from './redact.js';
 
 interface Title {
@@ -161,15 +161,16 @@ export function readCryptodev(page: Page): ResultSet[] {
     }
   }
   const runs = drafts.map(
-    (draft): Run => ({
-      label: draft.label ?? draft.title?.text ?? draft.command ?? 'cryptodev speed',
-      ...given('command', draft.command),
-      lines: [page.number(draft.first), page.number(draft.last)],
-      measurements: draft.measurements,
-      kdfs: [],
-      doubts: [],
-      notes: [],
-    }),
+    (draft): Run =>
+      present<Run>({
+        label: draft.label ?? draft.title?.text ?? draft.command ?? 'cryptodev speed',
+        command: draft.command,
+        lines: [page.number(draft.first), page.number(draft.last)],
+        measurements: draft.measurements,
+        kdfs: [],
+        doubts: [],
+        notes: [],
+      }),
   );
   return runs.length > 0 ? [resultSet(page, 'cryptodev speed', { runs, skipped })] : [];
 }
@@ -217,21 +218,21 @@ function measurementOf(
         ? 'cipher+mac'
         : (operationOf(algorithm) ?? (title.kind === 'cipher' ? 'encrypt' : 'digest'));
   const ok = figures !== undefined && figures.rate > 0;
-  return {
-    ...given('algorithm', algorithm?.name),
+  return present<Measurement>({
+    algorithm: algorithm?.name,
     algorithmText: redact(title?.text ?? '', 60),
-    ...given('keyBits', keyBitsOf(algorithm)),
-    ...given('operation', operation),
+    keyBits: keyBitsOf(algorithm),
+    operation,
     driver: 'cryptodev',
-    ...given('kernelDriver', draft.kernelDriver === undefined ? undefined : redact(draft.kernelDriver, 60)),
+    kernelDriver: draft.kernelDriver === undefined ? undefined : redact(draft.kernelDriver, 60),
     requestBytes: size,
-    ...given('elapsedNs', figures ? Math.round(figures.elapsedSeconds * 1e9) : undefined),
-    ...(ok ? { bytesPerSecond: figures.rate } : {}),
-    ...given('claimedBytesPerSecond', figures?.rate),
+    elapsedNs: figures ? Math.round(figures.elapsedSeconds * 1e9) : undefined,
+    bytesPerSecond: ok ? figures.rate : undefined,
+    claimedBytesPerSecond: figures?.rate,
     basis: 'elapsed',
     status: ok ? 'ok' : 'failed',
     estimated: false,
     doubts,
     line: page.number(at),
-  };
+  });
 }

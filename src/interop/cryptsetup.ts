@@ -21,7 +21,7 @@ import type {
 } from '../bench/model.js';
 import { cryptsetupAlgorithm } from './names.js';
 import { fixed, isRateUnit, readDecimal, readInteger, unitBytes } from './numbers.js';
-import { doubt, given, type Page, resultSet } from './page.js';
+import { doubt, type Page, present, resultSet } from './page.js';
 import { redact } from './redact.js';
 
 /** CIPHER_BLOCK_BYTES of lib/crypto_backend/cipher_check.c. */
@@ -122,8 +122,10 @@ function readValue(
   return { rate: number.value * unitBytes(unit)!, unit, used: attached ? 1 : 2 };
 }
 
+type Kdf = Omit<KdfMeasurement, 'line'>;
+
 /** `PBKDF2-sha256    4457283 Iterationen pro Sekunde für 256-Bit-Schlüssel`. The words are not looked at. */
-function readKdf(text: string): Omit<KdfMeasurement, 'line'> | 'broken' | undefined {
+function readKdf(text: string): Kdf | 'broken' | undefined {
   const pbkdf2 = /^PBKDF2-([A-Za-z][\w-]{1,20}) +(.*)$/.exec(text);
   if (pbkdf2) {
     const hash = findAlgorithm(pbkdf2[1]!.toLowerCase())?.name ?? pbkdf2[1]!.toLowerCase();
@@ -132,12 +134,12 @@ function readKdf(text: string): Omit<KdfMeasurement, 'line'> | 'broken' | undefi
     if (isNotAvailable(rest)) return { ...common, status: 'unavailable' };
     const [first, second] = integers(rest);
     if (first === undefined || !/^\d/.test(rest)) return 'broken';
-    return {
+    return present<Kdf>({
       ...common,
       iterationsPerSecond: first,
-      ...given('keyBits', second),
+      keyBits: second,
       status: first === 0 ? 'failed' : 'ok',
-    };
+    });
   }
   const argon2 = /^(argon2(?:id|i|d)) +(.*)$/.exec(text);
   if (!argon2) return undefined;
@@ -150,15 +152,15 @@ function readKdf(text: string): Omit<KdfMeasurement, 'line'> | 'broken' | undefi
   if (isNotAvailable(rest)) return { ...common, status: 'unavailable' };
   const [iterations, memoryKiB, threads, keyBits, targetMs] = integers(rest);
   if (iterations === undefined || memoryKiB === undefined || threads === undefined) return 'broken';
-  return {
+  return present<Kdf>({
     ...common,
     iterations,
     memoryKiB,
     threads,
-    ...given('keyBits', keyBits),
-    ...given('targetMs', targetMs),
+    keyBits,
+    targetMs,
     status: 'ok',
-  };
+  });
 }
 
 function isNotAvailable(text: string): boolean {
@@ -177,7 +179,7 @@ function integers(text: string): number[] {
 
 /**
  * What the printed rate is without the pass that is counted and not timed. The tool stops with the first pass that ends after a second. Just
- * below a whole number of MiB two numbers of passes n fit; then the lower rate of the two is given, which is 1/n² less than the other.
+ * below a whole number of MiB two numbers of passes n fit; then the lower rate of the two is which is 1/n² less than the other.
  */
 export function withoutExtraPass(claimed: number): number | undefined {
   const passes = claimed / MIB;
@@ -330,7 +332,9 @@ function isTitle(text: string): boolean {
 }
 
 /** `#     Algorithm |       Key |      Encryption |      Decryption`, in any language: a mark, bars, no numbers. */
-function readHeader(text: string): { columns: number; direction?: 'encrypt' | 'decrypt' } | undefined {
+function readHeader(
+  text: string,
+): { columns: number; direction: 'encrypt' | 'decrypt' | undefined } | undefined {
   if (text.length > 200 || !text.includes('|')) return undefined;
   const cells = text
     .replace(/^[#| ]+/, '')
@@ -340,7 +344,7 @@ function readHeader(text: string): { columns: number; direction?: 'encrypt' | 'd
   if (cells.length < 3 || cells.length > 5 || cells.some((cell) => /\d/.test(cell))) return undefined;
   const directions = cells.slice(2).map(readDirection);
   if (!directions.some((found) => found !== undefined)) return undefined;
-  return { columns: cells.length - 2, ...given('direction', cells.length === 3 ? directions[0] : undefined) };
+  return { columns: cells.length - 2, direction: cells.length === 3 ? directions[0] : undefined };
 }
 
 function readDirection(text: string): 'encrypt' | 'decrypt' | undefined {
@@ -392,18 +396,18 @@ function runOf(page: Page, group: Group, index: number, total: number): Run {
       ),
     );
   }
-  return {
+  return present<Run>({
     label:
       group.heading ??
       group.command ??
       (total > 1 ? `cryptsetup benchmark ${index + 1}` : 'cryptsetup benchmark'),
-    ...given('command', group.command),
+    command: group.command,
     lines: [page.number(group.first), page.number(group.last)],
     measurements,
     kdfs: group.kdfs,
     doubts,
     notes,
-  };
+  });
 }
 
 function measurementOf(
@@ -433,21 +437,21 @@ function measurementOf(
       ),
     );
   }
-  return {
-    ...given('algorithm', algorithm?.name),
+  return present<Measurement>({
+    algorithm: algorithm?.name,
     algorithmText: redact(row.name, 80),
     keyBits: row.keyBits,
-    ...given('operation', operation),
+    operation,
     driver: 'afalg',
     requestBytes: REQUEST_BYTES,
-    ...(status === 'ok' ? { bytesPerSecond: value! } : {}),
-    ...(value !== null ? { claimedBytesPerSecond: value } : {}),
+    bytesPerSecond: status === 'ok' ? value! : undefined,
+    claimedBytesPerSecond: value ?? undefined,
     basis: 'elapsed',
     status,
     estimated: false,
     doubts,
     line: page.number(at),
-  };
+  });
 }
 
 // --- writing ------------------------------------------------------------------------------------------------------------------------

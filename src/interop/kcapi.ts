@@ -10,7 +10,7 @@ import type { Doubt, Measurement, Operation, ResultSet, Run, SkippedLine } from 
 import type { Command } from './command.js';
 import { kcapiName, operationOf } from './names.js';
 import { readDecimal, readInteger, unitBytes } from './numbers.js';
-import { doubt, given, type Page, resultSet } from './page.js';
+import { doubt, type Page, present, resultSet } from './page.js';
 import { redact } from './redact.js';
 
 /** Below this many operations a second, cutting off the fraction is more than two percent. */
@@ -20,11 +20,11 @@ const SMALL = 4096;
 
 interface Row {
   readonly name: string;
-  readonly direction?: 'e' | 'd';
+  readonly direction?: 'e' | 'd' | undefined;
   readonly chunk: number;
   readonly ops: number;
   /** As printed: the number, its decimals, and the unit's bytes. Raw rows have whole bytes. */
-  readonly printed?: { readonly value: number; readonly decimals: number; readonly unit: number };
+  readonly printed?: { readonly value: number; readonly decimals: number; readonly unit: number } | undefined;
 }
 
 function readPretty(text: string): Row | 'broken' | undefined {
@@ -44,7 +44,7 @@ function readPretty(text: string): Row | 'broken' | undefined {
   const direction = cells.find((cell) => cell === 'e' || cell === 'd') as 'e' | 'd' | undefined;
   const number = rate ? readDecimal(rate[1]!, fraction(rate[1]!)) : undefined;
   const printed = number && rate ? { ...number, unit: unitBytes(rate[2]!)! } : undefined;
-  return { name, chunk, ops, ...given('direction', direction), ...given('printed', printed) };
+  return { name, chunk, ops, direction, printed };
 }
 
 function fraction(text: string): number {
@@ -65,6 +65,14 @@ function readRaw(text: string): Row | undefined {
   };
 }
 
+interface Draft {
+  readonly command: Command | undefined;
+  readonly heading: string | undefined;
+  readonly first: number;
+  last: number;
+  readonly measurements: Measurement[];
+}
+
 interface Failure {
   readonly at: number;
   name?: string;
@@ -74,31 +82,17 @@ interface Failure {
 
 /** Everything that a page holds of kcapi-speed. */
 export function readKcapi(page: Page): ResultSet[] {
-  const runs: {
-    command?: Command;
-    heading?: string;
-    first: number;
-    last: number;
-    raw: boolean;
-    measurements: Measurement[];
-  }[] = [];
+  const runs: Draft[] = [];
   const skipped: SkippedLine[] = [];
   let lastContent = -1;
   let failure: Failure | undefined;
 
-  const begin = (at: number, raw: boolean): (typeof runs)[number] => {
+  const begin = (at: number): Draft => {
     const { commands, heading } = page.context(lastContent, at, 'kcapi-speed');
     const command = commands.at(-1);
     let run = runs.at(-1);
     if (!run || command?.strict || heading !== undefined) {
-      run = {
-        ...given('command', command),
-        ...given('heading', heading),
-        first: at,
-        last: at,
-        raw,
-        measurements: [],
-      };
+      run = { command, heading, first: at, last: at, measurements: [] };
       runs.push(run);
     }
     run.last = at;
@@ -107,22 +101,24 @@ export function readKcapi(page: Page): ResultSet[] {
     return run;
   };
   const unavailable = (found: Failure): void => {
-    const run = begin(found.at, false);
+    const run = begin(found.at);
     const text = found.name ?? found.kernelDriver ?? '';
     const named = found.name === undefined ? undefined : kcapiName(found.name);
-    run.measurements.push({
-      ...given('algorithm', named?.algorithm?.name),
-      algorithmText: redact(text, 60),
-      ...given('keyBits', named?.keyBits),
-      ...given('driverHint', named?.hint),
-      driver: 'afalg',
-      ...given('kernelDriver', found.kernelDriver === undefined ? undefined : redact(found.kernelDriver, 60)),
-      basis: 'elapsed',
-      status: 'unavailable',
-      estimated: false,
-      doubts: [],
-      line: page.number(found.at),
-    });
+    run.measurements.push(
+      present<Measurement>({
+        algorithm: named?.algorithm?.name,
+        algorithmText: redact(text, 60),
+        keyBits: named?.keyBits,
+        driverHint: named?.hint === undefined ? undefined : redact(named.hint, 60),
+        driver: 'afalg',
+        kernelDriver: found.kernelDriver === undefined ? undefined : redact(found.kernelDriver, 60),
+        basis: 'elapsed',
+        status: 'unavailable',
+        estimated: false,
+        doubts: [],
+        line: page.number(found.at),
+      }),
+    );
   };
 
   for (let at = 0; at < page.lines.length; at++) {
@@ -131,13 +127,13 @@ export function readKcapi(page: Page): ResultSet[] {
     if (text === '') continue;
     const pretty = readPretty(text);
     if (pretty === 'broken') {
-      begin(at, false);
+      begin(at);
       skipped.push(page.skip(at, 'a row of kcapi-speed without its size or its operations'));
       continue;
     }
     const row = pretty ?? readRaw(text);
     if (row) {
-      const run = begin(at, pretty === undefined);
+      const run = begin(at);
       run.measurements.push(measurementOf(page, at, row, run.command, pretty === undefined));
       continue;
     }
@@ -175,9 +171,9 @@ export function readKcapi(page: Page): ResultSet[] {
         const small = measurements.some(
           ({ status, requestBytes }) => status === 'ok' && requestBytes! <= SMALL,
         );
-        return {
+        return present<Run>({
           label: heading ?? command?.text ?? (runs.length > 1 ? `kcapi-speed ${index + 1}` : 'kcapi-speed'),
-          ...given('command', command?.text),
+          command: command?.text,
           lines: [page.number(first), page.number(last)],
           measurements,
           kdfs: [],
@@ -190,7 +186,7 @@ export function readKcapi(page: Page): ResultSet[] {
               ]
             : [],
           notes: [],
-        };
+        });
       }),
       skipped,
     }),
@@ -256,23 +252,23 @@ function measurementOf(
       : undefined);
   if (isCipher && operation === undefined)
     doubts.push(doubt('OPERATION_UNKNOWN', 'the column of the direction is missing'));
-  return {
-    ...given('algorithm', algorithm?.name),
+  return present<Measurement>({
+    algorithm: algorithm?.name,
     algorithmText: redact(row.name, 60),
-    ...given('keyBits', keyBits),
-    ...given('operation', operation),
+    keyBits,
+    operation,
     driver: 'afalg',
-    ...given('driverHint', hint === undefined ? undefined : redact(hint, 60)),
+    driverHint: hint === undefined ? undefined : redact(hint, 60),
     requestBytes: row.chunk,
-    ...given('parallel', parallel),
-    ...(failed ? {} : { bytesPerSecond: rate }),
-    ...given('claimedBytesPerSecond', claimed),
+    parallel,
+    bytesPerSecond: failed ? undefined : rate,
+    claimedBytesPerSecond: claimed,
     basis: 'elapsed',
     status: failed ? 'failed' : 'ok',
     estimated: false,
     doubts,
     line: page.number(at),
-  };
+  });
 }
 
 // --- writing ------------------------------------------------------------------------------------------------------------------------

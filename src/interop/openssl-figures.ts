@@ -7,7 +7,7 @@ import type { Command, CommandOptions } from './command.js';
 import { keyBitsOf, opensslAlgorithm, operationOf, squeeze } from './names.js';
 import { type At, type Draft, rowKey } from './openssl-draft.js';
 import type { Cell, DoingLine, MrLine, RowLine } from './openssl-lines.js';
-import { doubt, given, type Page } from './page.js';
+import { doubt, type Page, present } from './page.js';
 import { redact } from './redact.js';
 import { rowCpu } from './sbc-bench.js';
 
@@ -23,14 +23,14 @@ const HALF_TICK = 0.005;
 /** One figure of a run before its doubts. */
 interface Figure {
   readonly at: number;
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   readonly name: string;
-  readonly size?: number;
+  readonly size?: number | undefined;
   readonly cell?: Cell | { readonly rate: number | null };
-  readonly doing?: DoingLine;
-  readonly parallel?: number;
-  readonly repetition?: number;
-  readonly cpu?: string;
+  readonly doing?: DoingLine | undefined;
+  readonly parallel?: number | undefined;
+  readonly repetition?: number | undefined;
+  readonly cpu?: string | undefined;
   readonly doubts: readonly Doubt[];
 }
 
@@ -135,20 +135,12 @@ export function runsOf(page: Page, draft: Draft, skipped: SkippedLine[]): Run[] 
     runDoubts.push(doubt('FROM_COUNTS', 'no printed figures: count × size over the printed seconds'));
   }
   const common = {
-    ...given(
-      'command',
-      draft.commands.length > 0
-        ? draft.commands
-            .map(({ text }) => text)
-            .join('; ')
-            .slice(0, 600)
-        : undefined,
-    ),
-    ...given('toolVersion', draft.version),
-    ...given('engine', engine),
-    ...given('processes', parallel),
-    ...given('processTimes', Object.keys(draft.times).length > 0 ? draft.times : undefined),
-    ...given('machine', Object.keys(draft.facts).length > 0 ? draft.facts : undefined),
+    command: commandOf(draft),
+    toolVersion: draft.version,
+    engine,
+    processes: parallel,
+    processTimes: Object.keys(draft.times).length > 0 ? draft.times : undefined,
+    machine: Object.keys(draft.facts).length > 0 ? draft.facts : undefined,
     lines: [page.number(draft.first), page.number(draft.last)] as const,
     kdfs: [],
   };
@@ -170,13 +162,23 @@ export function runsOf(page: Page, draft: Draft, skipped: SkippedLine[]): Run[] 
     if (own) own.push(measurement);
     else groups.set(figure.prefix ?? '', [measurement]);
   }
-  return [...groups].map(([prefix, measurements], index) => ({
-    label: labelOf(draft, redact(prefix, 60), measurements),
-    ...common,
-    measurements,
-    doubts: [...runDoubts, ...operationDoubt(options, measurements)],
-    notes: index === 0 ? notes : [],
-  }));
+  return [...groups].map(([prefix, measurements], index) =>
+    present<Run>({
+      label: labelOf(draft, redact(prefix, 60), measurements),
+      ...common,
+      measurements,
+      doubts: [...runDoubts, ...operationDoubt(options, measurements)],
+      notes: index === 0 ? notes : [],
+    }),
+  );
+}
+
+function commandOf({ commands }: Draft): string | undefined {
+  if (commands.length === 0) return undefined;
+  return commands
+    .map(({ text }) => text)
+    .join('; ')
+    .slice(0, 600);
 }
 
 function labelOf(draft: Draft, prefix: string, measurements: readonly Measurement[]): string {
@@ -384,12 +386,12 @@ function figuresOf(
         at,
         name,
         cell,
-        ...given('prefix', row.prefix),
-        ...given('size', size),
-        ...given('doing', ambiguous.has(squeeze(row.name ?? '')) ? undefined : counts.take(name, size)),
-        ...given('parallel', parallel),
-        ...given('cpu', cpu),
-        ...(total > 1 ? { repetition } : {}),
+        prefix: row.prefix,
+        size,
+        doing: ambiguous.has(squeeze(row.name ?? '')) ? undefined : counts.take(name, size),
+        parallel,
+        cpu,
+        repetition: total > 1 ? repetition : undefined,
         doubts: cell.assumed
           ? [...shared, doubt('UNIT_ASSUMED', 'the value has no k, and all others of the row have one')]
           : shared,
@@ -410,9 +412,9 @@ function figuresOf(
         at,
         name: value.name,
         cell: { rate },
-        ...given('size', size),
-        ...given('doing', counts.take(value.name, size)),
-        ...given('parallel', parallel),
+        size,
+        doing: counts.take(value.name, size),
+        parallel,
         doubts: size === undefined ? [doubt('SIZE_UNKNOWN', 'the line with the sizes (+H) is missing')] : [],
       });
     }
@@ -425,7 +427,7 @@ function figuresOf(
       name: value.name,
       size: value.size,
       doing: value,
-      ...given('parallel', parallel),
+      parallel,
       doubts: [],
     });
   }
@@ -551,14 +553,14 @@ function subjectOf(name: string, context: FigureContext): Subject {
       ? context.engine.requested
       : undefined;
   const subject: Subject = {
-    parts: {
-      ...given('algorithm', algorithm?.name),
+    parts: present<Subject['parts']>({
+      algorithm: algorithm?.name,
       algorithmText: redact(name, 60),
-      ...given('keyBits', keyBitsOf(algorithm)),
-      ...given('operation', operation),
-      ...given('driver', engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : undefined),
-      ...given('engine', engine),
-    },
+      keyBits: keyBitsOf(algorithm),
+      operation,
+      driver: engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : undefined,
+      engine,
+    }),
     engine,
     isNotEvp: notEvp !== undefined,
     doubts,
@@ -613,23 +615,23 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
 
   // With an unknown basis the printed seconds are the nominal ones, which passed in any case.
   const elapsedSeconds = isOverNominal ? nominal : basis === 'cpu' ? undefined : doing?.seconds;
-  return {
+  return present<Measurement>({
     ...subject.parts,
-    ...given('cpu', figure.cpu),
-    ...given('requestBytes', size),
-    ...given('requests', doing?.count),
-    ...given('elapsedNs', elapsedSeconds !== undefined ? Math.round(elapsedSeconds * 1e9) : undefined),
-    ...given('userNs', basis === 'cpu' && doing ? Math.round(doing.seconds * 1e9) : undefined),
-    ...given('parallel', figure.parallel),
-    ...given('repetition', figure.repetition),
-    ...given('bytesPerSecond', rate),
-    ...given('claimedBytesPerSecond', claimed),
+    cpu: figure.cpu,
+    requestBytes: size,
+    requests: doing?.count,
+    elapsedNs: elapsedSeconds !== undefined ? Math.round(elapsedSeconds * 1e9) : undefined,
+    userNs: basis === 'cpu' && doing ? Math.round(doing.seconds * 1e9) : undefined,
+    parallel: figure.parallel,
+    repetition: figure.repetition,
+    bytesPerSecond: rate,
+    claimedBytesPerSecond: claimed,
     basis,
     status: failed ? 'failed' : 'ok',
     estimated: rate !== undefined && rate === estimate,
     doubts,
     line: page.number(figure.at),
-  };
+  });
 }
 
 /** The figure by elapsed time, or none where none can be known. */

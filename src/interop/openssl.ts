@@ -26,7 +26,7 @@ import {
   readMr,
   readTable,
 } from './openssl-lines.js';
-import { type Context, given, type Page, resultSet } from './page.js';
+import { type Context, type Page, present, resultSet } from './page.js';
 import { redact } from './redact.js';
 import { readSbcLine } from './sbc-bench.js';
 import { MAX_LINE } from './text.js';
@@ -223,13 +223,13 @@ class Reader {
           this.skipped.push(page.skip(at, 'a result (+R) without the line (+DT) that tells its size'));
           break;
         }
-        const value: DoingLine = {
+        const value = present<DoingLine>({
           name,
           count,
           seconds,
           size: start.size,
-          ...given('nominalSeconds', start.nominalSeconds),
-        };
+          nominalSeconds: start.nominalSeconds,
+        });
         this.#content(at, draft.hasTable).doings.push({ at, value });
         break;
       }
@@ -568,11 +568,10 @@ export function readOpenssl(page: Page): ResultSet[] {
       runs,
       skipped: skipped.sort((a, b) => a.line - b.line),
       notes,
-      machine: tool === 'sbc-bench' ? { ...given('model', reader.model) } : {},
+      machine: tool === 'sbc-bench' && reader.model !== undefined ? { model: reader.model } : {},
     });
-    out.push(
-      tool === 'sbc-bench' ? { ...set, ...given('toolVersion', reader.sbcVersion ?? set.toolVersion) } : set,
-    );
+    const version = tool === 'sbc-bench' ? reader.sbcVersion : undefined;
+    out.push(version === undefined ? set : { ...set, toolVersion: version });
   }
   return out;
 }

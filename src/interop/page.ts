@@ -180,7 +180,17 @@ function shortened(skipped: readonly SkippedLine[]): readonly SkippedLine[] {
   return [...shown, others(shown.at(-1)!.line, skipped.length - MAX_REPORTED)];
 }
 
-/** `{ key: value }`, or nothing where the value is not known: optional properties are left out, not set to undefined. */
-export function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
+
+/** A T of which the optional properties may be given as undefined. */
+export type Parts<T> = Omit<T, OptionalKeys<T>> & { [K in OptionalKeys<T>]?: T[K] | undefined };
+
+/** The object without what is undefined: a property that is not known is absent, in memory as in JSON. */
+export function present<T extends object>(parts: Parts<T>): T {
+  const out: Record<string, unknown> = {};
+  for (const key in parts) {
+    const value = (parts as Record<string, unknown>)[key];
+    if (value !== undefined) out[key] = value;
+  }
+  return out as T;
 }

@@ -12,7 +12,7 @@ import type { Algorithm } from '../algorithms.js';
 import type { Doubt, Measurement, Operation, ResultSet, Run } from '../bench/model.js';
 import { keyBitsOf, operationOf, qemuAlgorithm } from './names.js';
 import { readDecimal, readSize, unitBytes } from './numbers.js';
-import { doubt, given, type Page, resultSet } from './page.js';
+import { doubt, type Page, present, resultSet } from './page.js';
 import { redact } from './redact.js';
 
 const MIB = 2 ** 20;
@@ -24,7 +24,7 @@ const NEAR = 3;
 interface Subject {
   readonly text: string;
   readonly algorithm: Algorithm | undefined;
-  readonly operation?: Operation;
+  readonly operation?: Operation | undefined;
   /** `hash(…)`: the form whose unit may be wrong. */
   readonly isHash: boolean;
 }
@@ -39,7 +39,7 @@ function readSubject(text: string): Subject | undefined {
     return {
       text: name,
       algorithm,
-      ...given('operation', operationOf(algorithm) ?? direction),
+      operation: operationOf(algorithm) ?? direction,
       isHash: call[1] === 'hash',
     };
   }
@@ -54,7 +54,7 @@ function readSubject(text: string): Subject | undefined {
     return {
       text: old[1]!,
       algorithm,
-      ...given('operation', operationOf(algorithm) ?? (isCipher ? 'encrypt' : undefined)),
+      operation: operationOf(algorithm) ?? (isCipher ? 'encrypt' : undefined),
       isHash: false,
     };
   }
@@ -63,14 +63,14 @@ function readSubject(text: string): Subject | undefined {
 
 /** A name alone on its line, which the results after it belong to. The program of 2017, which prints so, only encrypted. */
 function aloneSubject(text: string, algorithm: Algorithm): Subject {
-  return { text, algorithm, ...given('operation', operationOf(algorithm) ?? 'encrypt'), isHash: false };
+  return { text, algorithm, operation: operationOf(algorithm) ?? 'encrypt', isHash: false };
 }
 
 /** What GLib's test runner prints around the messages. */
 const TAP = /^(?:# (?:random seed|Start of|End of)\b|1\.\.\d{1,6}$|(?:not )?ok \d{1,6} )/;
 
 /** `/crypto/cipher/cbc-aes-128/chunk-512`, `/crypto/benchmark/hash/sha256/bufsize-512`, `/crypto/hmac/speed-512`. */
-function readPath(text: string): { subject?: Subject; chunk?: number } | undefined {
+function readPath(text: string): { subject: Subject | undefined; chunk: number } | undefined {
   const match =
     /\/crypto\/(?:benchmark\/)?(cipher|hash|hmac)\/(?:([\w-]{1,30})\/)?(?:chunk|bufsize|speed)-(\d{1,8})/.exec(
       text,
@@ -81,18 +81,18 @@ function readPath(text: string): { subject?: Subject; chunk?: number } | undefin
     ? {
         text: match[2]!,
         algorithm,
-        ...given('operation', operationOf(algorithm)),
+        operation: operationOf(algorithm),
         isHash: match[1] === 'hash',
       }
     : undefined;
-  return { ...given('subject', subject), chunk: Number(match[3]) };
+  return { subject, chunk: Number(match[3]) };
 }
 
 interface Result {
-  readonly chunk?: number;
-  readonly rate?: string;
-  readonly operation?: Operation;
-  readonly seconds?: number;
+  readonly chunk: number | undefined;
+  readonly rate: string | undefined;
+  readonly operation: Operation | undefined;
+  readonly seconds: number | undefined;
 }
 
 function readResult(text: string): Result | undefined {
@@ -106,16 +106,16 @@ function readResult(text: string): Result | undefined {
       ? 'decrypt'
       : undefined;
   return {
-    ...given('chunk', chunk ? Number(chunk[1]) : undefined),
-    ...given('rate', rate?.[1]),
-    ...given('operation', operation),
-    ...given('seconds', seconds ? readDecimal(seconds[1]!, 2)?.value : undefined),
+    chunk: chunk ? Number(chunk[1]) : undefined,
+    rate: rate?.[1],
+    operation,
+    seconds: seconds ? readDecimal(seconds[1]!, 2)?.value : undefined,
   };
 }
 
 interface Column {
-  readonly driver?: string;
-  readonly kernelDriver?: string;
+  readonly driver: string | undefined;
+  readonly kernelDriver: string | undefined;
   readonly text: string;
   readonly unit: number;
   readonly isMb: boolean;
@@ -139,8 +139,8 @@ function readColumns(text: string): Column[] | undefined {
     const [driver, kernelDriver] = match[2]!.split(/:(.*)/s);
     out.push({
       text: redact(match[2]!, 60),
-      ...given('driver', driver === undefined ? undefined : redact(driver, 30)),
-      ...given('kernelDriver', kernelDriver ? redact(kernelDriver, 60) : undefined),
+      driver: driver === undefined ? undefined : redact(driver, 30),
+      kernelDriver: kernelDriver ? redact(kernelDriver, 60) : undefined,
       unit: unitBytes(match[1]!)!,
       isMb: /^MB/i.test(match[1]!),
     });
@@ -370,21 +370,21 @@ interface Parts {
 function measurementOf(page: Page, at: number, chunk: number, parts: Parts): Measurement {
   const { algorithm, rate } = parts;
   const unknown = algorithm ? [] : [doubt('ALGORITHM_UNKNOWN', 'no algorithm of this name in the table')];
-  return {
-    ...given('algorithm', algorithm?.name),
+  return present<Measurement>({
+    algorithm: algorithm?.name,
     algorithmText: redact(parts.text, 60),
-    ...given('keyBits', keyBitsOf(algorithm)),
-    ...given('operation', parts.operation),
-    ...given('driver', parts.driver),
-    ...given('kernelDriver', parts.kernelDriver),
+    keyBits: keyBitsOf(algorithm),
+    operation: parts.operation,
+    driver: parts.driver,
+    kernelDriver: parts.kernelDriver,
     requestBytes: chunk,
-    ...given('elapsedNs', parts.elapsedNs),
-    ...(rate > 0 ? { bytesPerSecond: rate } : {}),
+    elapsedNs: parts.elapsedNs,
+    bytesPerSecond: rate > 0 ? rate : undefined,
     claimedBytesPerSecond: parts.claimed,
     basis: 'elapsed',
     status: rate > 0 ? 'ok' : 'failed',
     estimated: false,
     doubts: [...parts.doubts, ...unknown],
     line: page.number(at),
-  };
+  });
 }
