@@ -49,8 +49,11 @@ export interface Budget {
 
 export const FULL: Budget = { largestBytes: 5 << 20, rounds: 4, vectors: Number.POSITIVE_INFINITY };
 
-/** For a guest where a system call costs 50 µs: block borders, page borders and what lies between them. */
-export const SAMPLED: Budget = { largestBytes: 200_000, rounds: 2, vectors: 20 };
+/**
+ * For a guest where a system call costs 50 µs: block borders, page borders and what lies between them. No known answers:
+ * the judge is node:crypto, and that it knows them is seen on the host.
+ */
+export const SAMPLED: Budget = { largestBytes: 200_000, rounds: 2, vectors: 0 };
 export const SAMPLED_LENGTHS: readonly number[] = [
   ...Array.from({ length: 35 }, (_, i) => i),
   ...[48, 63, 64, 65, 128, 255, 256, 257, 511, 512, 513, 1000, 1024, 2048],
