@@ -1235,7 +1235,7 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
 
     describe('random bytes', () => {
       test('as many as asked for, and others each time', () => {
-        for (const size of [0, 1, 16, 1000, options.fewer ? 2000 : 100_000]) {
+        for (const size of options.fewer ? [0, 16] : [0, 1, 16, 1000, 100_000]) {
           const bytes = api.randomBytes(size);
           assert.ok(Buffer.isBuffer(bytes));
           assert.equal(bytes.length, size);
@@ -1283,7 +1283,7 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
         const names = api.getCiphers();
         assert.ok(names.length > 0);
         assert.equal(new Set(names).size, names.length);
-        for (const name of names) {
+        for (const name of options.fewer ? names.slice(0, 10) : names) {
           const info = api.getCipherInfo(name);
           assert.ok(info, name);
           const options = ['ccm', 'ocb', 'gcm'].includes(info.mode) ? { authTagLength: 16 } : undefined;

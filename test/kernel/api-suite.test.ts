@@ -27,7 +27,7 @@ if (available) {
     ],
   });
   lockStep('AF_ALG', instance({ drivers: 'afalg' }), {
-    runs: 150,
+    runs: 80,
     wholeAeads: true,
     pinned: true,
     ciphers: ['aes-128-cbc', 'aes-192-ecb', 'aes-256-ctr', 'aes-128-gcm', 'aes-128-ccm', 'aes-256-xts'],

@@ -3,6 +3,6 @@
 import { lockStep } from '../../helpers/api-lockstep.js';
 import { instance, wholeModule } from '../../helpers/api-shape.js';
 
-lockStep('hwcrypt', wholeModule, { runs: 2500 });
-lockStep('libcrypto', instance({ drivers: 'libcrypto' }), { runs: 1500, pinned: true });
-lockStep('node', instance({ drivers: 'node' }), { runs: 1000 });
+lockStep('hwcrypt', wholeModule, { runs: 1500 });
+lockStep('libcrypto', instance({ drivers: 'libcrypto' }), { runs: 1000, pinned: true });
+lockStep('node', instance({ drivers: 'node' }), { runs: 600 });
