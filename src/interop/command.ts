@@ -41,6 +41,8 @@ export interface CommandOptions {
   readonly cipher?: string;
   /** cryptsetup -s, in bits. */
   readonly keyBits?: number;
+  /** openssl -async_jobs: requests in flight. */
+  readonly jobs?: number;
   /** kcapi-speed -o: requests in flight. */
   readonly aio?: number;
 }
@@ -172,7 +174,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type Setter = (options: Writable<CommandOptions>, value: string) => void;
 
 const number =
-  (key: 'multi' | 'bytes' | 'seconds' | 'keyBits' | 'aio'): Setter =>
+  (key: 'multi' | 'bytes' | 'seconds' | 'keyBits' | 'jobs' | 'aio'): Setter =>
   (options, value) => {
     const read = readInteger(value);
     if (read !== undefined) options[key] = read;
@@ -198,7 +200,7 @@ const WITH_VALUE: Readonly<Record<CommandTool, Readonly<Record<string, Setter | 
     seconds: number('seconds'),
     hmac: undefined,
     cmac: undefined,
-    async_jobs: undefined,
+    async_jobs: number('jobs'),
     misalign: undefined,
     primes: undefined,
     rand: undefined,

@@ -42,7 +42,7 @@ function agreed(commands: readonly Command[]): CommandOptions | undefined {
   const [first, ...others] = commands.map(({ options }) => options);
   if (!first) return undefined;
   if (others.length === 0) return first;
-  const same = (key: 'evp' | 'engine' | 'multi' | 'bytes'): Partial<CommandOptions> =>
+  const same = (key: 'evp' | 'engine' | 'multi' | 'jobs' | 'bytes'): Partial<CommandOptions> =>
     first[key] !== undefined && others.every((other) => other[key] === first[key])
       ? { [key]: first[key] }
       : {};
@@ -54,6 +54,7 @@ function agreed(commands: readonly Command[]): CommandOptions | undefined {
     ...same('evp'),
     ...same('engine'),
     ...same('multi'),
+    ...same('jobs'),
     ...same('bytes'),
   };
 }
@@ -622,7 +623,7 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
     requests: doing?.count,
     elapsedNs: elapsedSeconds !== undefined ? Math.round(elapsedSeconds * 1e9) : undefined,
     userNs: basis === 'cpu' && doing ? Math.round(doing.seconds * 1e9) : undefined,
-    parallel: figure.parallel,
+    parallel: inFlight(figure.parallel, context.options?.jobs),
     repetition: figure.repetition,
     bytesPerSecond: rate,
     claimedBytesPerSecond: claimed,
@@ -632,6 +633,13 @@ function measurementOf(page: Page, figure: Figure, context: FigureContext): Meas
     doubts,
     line: page.number(figure.at),
   });
+}
+
+/** Processes, and requests that each has in flight. */
+function inFlight(processes: number | undefined, jobs: number | undefined): number | undefined {
+  return processes === undefined && jobs === undefined
+    ? undefined
+    : (processes ?? 1) * Math.max(1, jobs ?? 1);
 }
 
 /** The figure by elapsed time, or none where none can be known. */

@@ -249,6 +249,18 @@ test('-multi: children are summed, and their clock is the one on the wall', () =
   }
 });
 
+test('-async_jobs: requests in flight are no processes', () => {
+  const run = only(
+    runs(
+      `$ openssl speed -elapsed -engine qatengine -async_jobs 36 -evp aes-128-cbc\nengine "qatengine" set.\n${HEADER}${ROW}`,
+    ),
+  );
+  assert.deepEqual(
+    [run.processes, run.measurements[0]!.parallel, run.measurements[0]!.engine],
+    [undefined, 36, 'qatengine'],
+  );
+});
+
 test('-bytes: one column, also of one algorithm without a header', () => {
   const [row] = only(runs('type           1024 bytes\nAES-128-CBC    1123286.28k\n')).measurements;
   assert.deepEqual([row!.requestBytes, row!.claimedBytesPerSecond], [1024, 1123286280]);
