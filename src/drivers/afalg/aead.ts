@@ -128,7 +128,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
     const length = this.#check('decrypt', iv, aad, text, output);
     bytes(tag, 'tag', this.tagBytes);
     if (!this.#run(this.#prepare(iv, aad, text, tag, output, length))) {
-      output.fill(0, 0, length);
+      Uint8Array.prototype.fill.call(output, 0, 0, length);
       throw new AuthenticationError();
     }
   }
@@ -162,7 +162,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
     this.inUse = [aad, text, tag, output];
     await this.busy(async () => {
       if (await this.#runAsync(plan)) return;
-      output.fill(0, 0, length);
+      Uint8Array.prototype.fill.call(output, 0, 0, length);
       // A forged message is no failure of the session; close() may have been called meanwhile.
       if (this.life === 'busy') this.life = 'ready';
       throw new AuthenticationError();

@@ -148,7 +148,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
       evp.cipherGetParams(ctx, sealed.tagParams) !== 1
     )
       throw this.#broken();
-    output.set(sealed.view);
+    Uint8Array.prototype.set.call(output, sealed.view);
   }
 
   /** Where a short sealed message lies in our memory, text and tag, by the text's length. */

@@ -167,7 +167,7 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
     }
     if (evp.digest(from, length, scratch.address + OUTPUT, 0, this.#md, 0) !== 1) throw this.broken();
     this.#result ??= part(scratch.bytes, OUTPUT, size);
-    output.set(this.#result);
+    Uint8Array.prototype.set.call(output, this.#result);
   }
 }
 
