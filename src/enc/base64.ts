@@ -292,7 +292,9 @@ export class Base64Decoder {
   #refuse(code: number, at: number, input?: Uint8Array): never {
     const where = `byte 0x${code.toString(16).padStart(2, '0')} at offset ${this.#offset + at}`;
     let hint = 'did you mean to omit -a?';
-    if (code === 0x2d || code === 0x5f) {
+    if (code === 0x5f && this.#offset + at === 'Salted'.length) {
+      hint = 'this looks like a binary file of openssl enc (Salted__): omit -a';
+    } else if (code === 0x2d || code === 0x5f) {
       const rest = input
         ? Buffer.from(input.buffer, input.byteOffset + at, input.length - at).subarray(0, 5)
         : '';

@@ -33,6 +33,8 @@ export interface OutputOptions {
   readonly secret: boolean;
   /** What is being read, to notice that it is the same file. */
   readonly input?: Input;
+  /** Other files that are read, by path: a passphrase file, what is hashed. They shall not be lost either. */
+  readonly alsoRead?: readonly string[];
 }
 
 /**
@@ -72,7 +74,7 @@ type Target =
   | { readonly kind: 'file'; readonly real: string; readonly existing: fs.Stats | undefined }
   | { readonly kind: 'special'; readonly real: string };
 
-function examine(target: string | undefined, { input }: OutputOptions): Target {
+function examine(target: string | undefined, { input, alsoRead = [] }: OutputOptions): Target {
   const std = target === undefined || target === '-';
   const fd = std ? 1 : descriptorOf(target);
   if (fd !== undefined) {
@@ -95,6 +97,15 @@ function examine(target: string | undefined, { input }: OutputOptions): Target {
   if (existing && !existing.isFile()) return { kind: 'special', real };
   if (existing) {
     if (input?.identity === identityOf(existing)) refuseSameFile(file, input);
+    for (const other of alsoRead) {
+      const stat = fs.statSync(other, { throwIfNoEntry: false });
+      if (stat && identityOf(stat) === identityOf(existing)) {
+        throw new HwcryptError(
+          'OUTPUT_FILE',
+          `${printable(file)} is read as well${other === file ? '' : `, as ${printable(other)}`}: write to another file`,
+        );
+      }
+    }
     // A rename asks for no permission on the file that it replaces; somebody who took it away from themselves meant it.
     try {
       fs.accessSync(real, fs.constants.W_OK);

@@ -65,6 +65,8 @@ export interface EncOptions {
   readonly print?: 'also' | 'only' | undefined;
   /** When decrypting: use another key derivation that fits where the given one does not. */
   readonly autoKdf?: boolean | undefined;
+  /** Files that hold the passphrase, by path: the output shall not take their place. */
+  readonly alsoRead?: readonly string[] | undefined;
 }
 
 export interface EncHooks {
@@ -169,7 +171,11 @@ class CipherJob {
       onFallback: ({ message }) => this.#hooks.note(message),
     });
     const route = router.route(this.#cipher);
-    checkOutput(output, { secret: isSecret(this.#options), input: this.#input });
+    checkOutput(output, {
+      secret: isSecret(this.#options),
+      input: this.#input,
+      alsoRead: this.#options.alsoRead ?? [],
+    });
     return (key, iv) => route.driver.cipher(this.#cipher, direction, key, iv, route.options);
   }
 
@@ -339,7 +345,11 @@ async function transport(
   parts: Parts,
 ): Promise<EncResult> {
   const { encoder, decoder, transform, header, head, lines } = parts;
-  const output = openOutput(options.output, { secret: isSecret(options), input });
+  const output = openOutput(options.output, {
+    secret: isSecret(options),
+    input,
+    alsoRead: options.alsoRead ?? [],
+  });
   try {
     if (header) {
       let bytes: Uint8Array = header;

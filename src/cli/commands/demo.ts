@@ -47,8 +47,13 @@ interface Outcome {
 async function run(given: Given): Promise<number> {
   const cipher = requireEncCipher(given.get('cipher') ?? 'aes-256-cbc');
   const file = given.get('in') ?? process.execPath;
-  const bytes = statSync(file, { throwIfNoEntry: false })?.size;
-  if (bytes === undefined) throw new HwcryptError('INPUT_FILE', `there is no file ${printable(file)}`);
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) throw new HwcryptError('INPUT_FILE', `there is no file ${printable(file)}`);
+  if (!stat.isFile()) {
+    const what = stat.isDirectory() ? 'it is a directory' : 'it is no regular file';
+    throw new HwcryptError('INPUT_FILE', `cannot read ${printable(file)}: ${what}`);
+  }
+  const bytes = stat.size;
   const width = terminalColumns();
   const json = given.has('json');
   const drivers = driverInventory();
@@ -76,7 +81,9 @@ async function run(given: Given): Promise<number> {
           : { driver: name, problem: reason ? describeReason(reason) : 'not available' },
       );
     }
-    const failed = outcomes.some(({ equal }) => equal === false);
+    // Nothing proved is not the same as proved.
+    const failed =
+      outcomes.some(({ equal }) => equal === false) || !outcomes.some(({ equal }) => equal === true);
     if (json) {
       writeText(`${JSON.stringify({ file, bytes, cipher: cipher.name, reference, outcomes }, null, 2)}\n`);
     } else {
@@ -229,9 +236,11 @@ function closing(outcomes: readonly Outcome[], reference: Reference, width: numb
   const wrong = done.filter(({ equal }) => !equal);
   const afalg = outcomes.find(({ driver }) => driver === 'afalg');
   const lines = [
-    wrong.length === 0
-      ? `${done.length} of ${outcomes.length} drivers ran; every result is, byte for byte, that of ${reference.name}.`
-      : `WRONG: ${wrong.map(({ driver }) => driver).join(', ')} gave another result than ${reference.name}.`,
+    done.length === 0
+      ? `None of ${outcomes.length} drivers ran: nothing was compared.`
+      : wrong.length === 0
+        ? `${done.length} of ${outcomes.length} drivers ran; every result is, byte for byte, that of ${reference.name}.`
+        : `WRONG: ${wrong.map(({ driver }) => driver).join(', ')} gave another result than ${reference.name}.`,
   ];
   if (afalg?.problem !== undefined) {
     lines.push(

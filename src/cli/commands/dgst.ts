@@ -341,7 +341,9 @@ async function digestFiles(given: Given, operands: readonly string[], engine: En
   const sumsLike = form === 'gnu' || form === 'tag';
   const target = given.get('out');
   const output: Output | undefined =
-    target === undefined && form !== 'binary' ? undefined : openOutput(target, { secret: false });
+    target === undefined && form !== 'binary'
+      ? undefined
+      : openOutput(target, { secret: false, alsoRead: files.filter((file) => file !== '-') });
   const progress = new Progress('dgst');
   const results: { file: string; algorithm: string; digest: string }[] = [];
   let status = 0;

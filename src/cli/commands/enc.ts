@@ -188,7 +188,13 @@ function parse(given: Given, name: string | undefined): EncOptions {
     oneLine: given.has('A'),
     print: given.get('print') as 'also' | 'only' | undefined,
     autoKdf: given.has('auto-kdf'),
+    alsoRead: [...given.all('kfile'), ...given.all('pass').flatMap(passFile)],
   };
+}
+
+/** The path in `-pass file:PATH`. */
+function passFile(source: string): string[] {
+  return source.startsWith('file:') ? [source.slice('file:'.length)] : [];
 }
 
 function kdfOf(given: Given): Kdf {
