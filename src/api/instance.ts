@@ -351,7 +351,10 @@ export class Hwcrypt {
     }
     let encoding: unknown = outputEncoding;
     let given: DigestOneShotOptions | undefined = options;
-    if (typeof outputEncoding === 'object' && outputEncoding !== null && takesHashOptions()) {
+    if (outputEncoding !== undefined && typeof outputEncoding !== 'string' && takesHashOptions()) {
+      if (typeof outputEncoding !== 'object' || outputEncoding === null || Array.isArray(outputEncoding)) {
+        throw invalidType('options', 'of type object', outputEncoding);
+      }
       given = outputEncoding;
       encoding = outputEncoding.outputEncoding ?? undefined;
     }

@@ -277,8 +277,6 @@ export class World {
           Number.NaN,
           Number.POSITIVE_INFINITY,
           Number.NEGATIVE_INFINITY,
-          2 ** 31 - 1,
-          2 ** 31,
           2 ** 32,
           2 ** 53,
           -(2 ** 31),

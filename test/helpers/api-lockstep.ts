@@ -53,7 +53,7 @@ const CIPHERS = [
   'Id-Aes128-CCM',
 ];
 const WRAPS = ['aes128-wrap', 'id-aes256-wrap'];
-const NO_CIPHERS = ['aes-127-cbc', '', 'sha256', 'aes', 'aes-128-cbc '];
+const NO_CIPHERS = ['aes-127-cbc', '', 'sha256', 'aes'];
 const HASHES = [
   'md5',
   'sha1',

@@ -616,7 +616,8 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
         throwsAsNode((of) => create(of).setAAD(Buffer.of(1)), api);
         throwsAsNode((of) => create(of).setAAD(Buffer.of(1), { plaintextLength: -1 }), api);
         throwsAsNode((of) => create(of).setAAD(Buffer.of(1), { plaintextLength: 2 ** 24 }), api);
-        throwsAsNode((of) => create(of).final(), api);
+        // Later versions of Node make the tag of the empty message instead.
+        if (process.versions.node.startsWith('20.')) throwsAsNode((of) => create(of).final(), api);
         throwsAsNode(
           (of) =>
             of
@@ -1211,7 +1212,8 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
         hmac.setEncoding('hex');
         Readable.from(['some ', 'text']).pipe(hmac);
         assert.equal(await text(hmac), node.createHmac(main, 'key').update('some text').digest('hex'));
-        assert.equal(hmac.digest('hex'), '');
+        // Node 25 gives what was in its memory.
+        if (api !== node) assert.equal(hmac.digest('hex'), '');
         throwsAsNode((of) => {
           const ended = of.createHmac(main, 'key');
           ended.end('x');
@@ -1398,12 +1400,14 @@ export function apiSuite(label: string, api: CryptoApi, options: SuiteOptions = 
           [Hash, 'Hash', ['sha256']],
           [Hmac, 'Hmac', ['sha256', 'key']],
         ] as const) {
-          assert.equal(Class.name, name);
+          // Newer versions of Node wrap two of theirs in a function of another name that warns.
+          if (api !== node) assert.equal(Class.name, name);
           for (const object of [Class(...args), new Class(...args)] as object[]) {
             assert.ok(object instanceof Class, name);
             assert.ok(object instanceof Transform, name);
+            if (api === node) continue;
             assert.equal(object.constructor, Class);
-            assert.equal(object.constructor.name, name);
+            assert.equal(object.constructor.name, Class.name);
           }
           class Extended extends Class {
             more(): string {
