@@ -167,12 +167,12 @@ function isNotAvailable(text: string): boolean {
   return NOT_AVAILABLE.has(text.toLowerCase().replace(/^\(|\)$/g, ''));
 }
 
-/** The whole numbers in a sentence, in order; `256-Bit` has one. */
+/** The whole numbers in a sentence, in order; `256-Bit` has one. A number that ends the line may be cut off, and is none. */
 function integers(text: string): number[] {
   const out: number[] = [];
   for (const match of text.slice(0, 400).matchAll(/\d[\d.,']*/g)) {
     const value = readInteger(match[0].replace(/[.,']+$/, ''));
-    if (value !== undefined) out.push(value);
+    if (value !== undefined && match.index + match[0].length < text.length) out.push(value);
   }
   return out;
 }
@@ -196,6 +196,7 @@ class Group {
     readonly at: number;
     readonly row: CipherRow;
     readonly direction: 'encrypt' | 'decrypt' | undefined;
+    readonly isCut: boolean;
   }[] = [];
   readonly kdfs: KdfMeasurement[] = [];
   readonly unavailable: { readonly at: number; readonly name: string; readonly keyBits: number }[] = [];
@@ -226,6 +227,7 @@ export function readCryptsetup(page: Page): ResultSet[] {
   let group = new Group();
   let lastContent = -1;
   let direction: 'encrypt' | 'decrypt' | undefined;
+  let columns: number | undefined;
 
   const begin = (at: number, isNew: boolean): Group => {
     const { commands, heading } = page.context(lastContent, at, 'cryptsetup benchmark');
@@ -270,17 +272,22 @@ export function readCryptsetup(page: Page): ResultSet[] {
       continue;
     }
     if (row) {
-      const single = row.values.length === 1 ? direction : undefined;
+      const isCut = row.values.length === 1 && columns === 2;
+      const single = row.values.length === 1 ? (isCut ? 'encrypt' : direction) : undefined;
       const key = `${row.name.toLowerCase()} ${row.keyBits} ${row.values.length === 1 ? (single ?? '') : ''}`;
+      if (isCut) {
+        skipped.push({ line: page.number(at), reason: 'row incomplete: 1 of 2 rates', text: redact(text) });
+      }
       const own = begin(at, group.has(key));
       own.add(key);
-      own.rows.push({ at, row, direction: single });
+      own.rows.push({ at, row, direction: single, isCut });
       continue;
     }
 
     const header = readHeader(text);
     if (header) {
       direction = header.direction;
+      columns = header.columns;
       if (!group.isEmpty || header.columns === 2) page.claim(at);
       else begin(at, false);
       continue;
@@ -366,11 +373,14 @@ function readMissing(text: string): { name: string; keyBits: number } | undefine
 function runOf(page: Page, group: Group, index: number, total: number): Run {
   const notes: string[] = [];
   const measurements: Measurement[] = [];
-  for (const { at, row, direction } of group.rows) {
-    if (row.rest !== '') notes.push(`${redact(row.name, 60)} ${row.keyBits}b: ${redact(row.rest, 80)}`);
+  for (const { at, row, direction, isCut } of group.rows) {
+    if (row.rest !== '' && !isCut)
+      notes.push(`${redact(row.name, 60)} ${row.keyBits}b: ${redact(row.rest, 80)}`);
     const operations = row.values.length === 2 ? (['encrypt', 'decrypt'] as const) : [direction];
     for (const [column, operation] of operations.entries()) {
-      measurements.push(measurementOf(page, at, row, operation, row.values[column]!));
+      const measurement = measurementOf(page, at, row, operation, row.values[column]!);
+      const cut = doubt('ROW_INCOMPLETE', 'one rate under a header of two: taken for the first');
+      measurements.push(isCut ? { ...measurement, doubts: [...measurement.doubts, cut] } : measurement);
     }
   }
   for (const { at, name, keyBits } of group.unavailable) {

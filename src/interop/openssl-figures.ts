@@ -287,15 +287,15 @@ class Counts {
     return key === 'evp' && this.#announced.size === 1 && only !== undefined ? only : key;
   }
 
-  /** The counts behind a printed figure, which are then no figure of their own. */
-  take(name: string, size: number | undefined): DoingLine | undefined {
-    const found = size === undefined ? undefined : this.#byName.get(this.#key(name))?.get(size);
-    if (found) this.#used.add(found);
-    return found;
+  find(name: string, size: number | undefined): DoingLine | undefined {
+    return size === undefined ? undefined : this.#byName.get(this.#key(name))?.get(size);
   }
 
-  has(name: string, size: number): boolean {
-    return this.#byName.get(this.#key(name))?.has(size) ?? false;
+  /** The counts behind a printed figure, which are then no figure of their own. */
+  take(name: string, size: number | undefined): DoingLine | undefined {
+    const found = this.find(name, size);
+    if (found) this.#used.add(found);
+    return found;
   }
 
   sizes(name: string): number[] {
@@ -381,7 +381,7 @@ function figuresOf(
       skipped.push({ line: page.number(at), reason, text: redact(page.text(at)) });
       shared.push(doubt('ROW_INCOMPLETE', `${reason}; the values are taken for the first ones, in order`));
     }
-    for (const [column, cell] of withUnits(row.cells).entries()) {
+    for (const [column, cell] of withUnits(row.cells, sizes, (size) => counts.find(name, size)).entries()) {
       const size = sizes[column];
       out.push({
         at,
@@ -394,11 +394,18 @@ function figuresOf(
         cpu,
         repetition: total > 1 ? repetition : undefined,
         doubts: cell.assumed
-          ? [...shared, doubt('UNIT_ASSUMED', 'the value has no k, and all others of the row have one')]
+          ? [
+              ...shared,
+              doubt(
+                'UNIT_ASSUMED',
+                'the value has no k, but fits its counts or the values beside it only with one',
+              ),
+            ]
           : shared,
       });
     }
-    const missing = draft.doings.length > 0 ? sizes.filter((size) => !counts.has(name, size)) : [];
+    const missing =
+      draft.doings.length > 0 ? sizes.filter((size) => counts.find(name, size) === undefined) : [];
     if (missing.length > 0 && missing.length < sizes.length) {
       notes.push(`the \`Doing …\` lines of ${redact(name, 40)} for ${missing.join(', ')} bytes are missing`);
     }
@@ -407,6 +414,12 @@ function figuresOf(
   for (const { at, value } of draft.hasTable ? draft.rates : sumOfChildren(draft)) {
     const own = counts.sizes(value.name);
     const sizes = draft.sizes ?? (own.length === value.rates.length ? own : []);
+    const doubts: Doubt[] = [];
+    if (draft.sizes && value.rates.length < draft.sizes.length) {
+      const reason = `row incomplete: ${value.rates.length} of ${draft.sizes.length} columns`;
+      skipped.push({ line: page.number(at), reason, text: redact(page.text(at)) });
+      doubts.push(doubt('ROW_INCOMPLETE', `${reason}; the values are taken for the first ones, in order`));
+    }
     for (const [column, rate] of value.rates.entries()) {
       const size = sizes[column];
       out.push({
@@ -416,7 +429,10 @@ function figuresOf(
         size,
         doing: counts.take(value.name, size),
         parallel,
-        doubts: size === undefined ? [doubt('SIZE_UNKNOWN', 'the line with the sizes (+H) is missing')] : [],
+        doubts:
+          size === undefined
+            ? [...doubts, doubt('SIZE_UNKNOWN', 'the line with the sizes (+H) is missing')]
+            : doubts,
       });
     }
   }
@@ -435,18 +451,42 @@ function figuresOf(
   return out;
 }
 
-/** Up to 10 000 bytes a second the tool itself prints no `k`. Above that, where all others of the row have one, a copy has lost it. */
-function withUnits(cells: readonly Cell[]): (Cell & { assumed: boolean })[] {
-  const withUnit = cells.filter(({ thousands }) => thousands).length;
-  return cells.map((cell) => {
-    const assumed =
-      !cell.thousands &&
-      cell.rate !== null &&
-      cell.rate > 10_000 &&
-      withUnit > 0 &&
-      withUnit === cells.length - 1;
-    return assumed ? { ...cell, rate: cell.rate! * 1000, assumed } : { ...cell, assumed };
+/**
+ * Up to 10 000 bytes a second the tool prints bytes and no `k`; a copy may also have lost a `k`, or been cut before it. Counts decide; without
+ * them the values beside it do, since from one size to a larger one the rate grows at most as the size does, and falls by little.
+ */
+function withUnits(
+  cells: readonly Cell[],
+  sizes: readonly number[],
+  counted: (size: number | undefined) => DoingLine | undefined,
+): (Cell & { assumed: boolean })[] {
+  const withUnit = cells.flatMap(({ thousands, rate }, column) =>
+    thousands && rate ? [{ column, rate }] : [],
+  );
+  return cells.map((cell, column) => {
+    const { rate } = cell;
+    if (cell.thousands || !rate || withUnit.length === 0) return { ...cell, assumed: false };
+    const doing = counted(sizes[column]);
+    const byCounts = doing && doing.seconds > 0 ? (doing.count * doing.size) / doing.seconds : undefined;
+    const fits = (candidate: number): boolean =>
+      byCounts !== undefined
+        ? Math.abs(candidate - byCounts) < 0.1 * byCounts
+        : withUnit.every((other) => isPlausible({ column, rate: candidate }, other, sizes));
+    const assumed = rate > 10_000 ? byCounts === undefined || !fits(rate) : fits(rate * 1000) && !fits(rate);
+    return assumed ? { ...cell, rate: rate * 1000, assumed } : { ...cell, assumed };
   });
+}
+
+interface Point {
+  readonly column: number;
+  readonly rate: number;
+}
+
+function isPlausible(a: Point, b: Point, sizes: readonly number[]): boolean {
+  const [small, large] = a.column < b.column ? [a, b] : [b, a];
+  // Usual sizes grow fourfold, or eightfold.
+  const growth = (sizes[large.column] ?? 8 ** large.column) / (sizes[small.column] ?? 8 ** small.column);
+  return large.rate <= small.rate * growth * 1.5 && large.rate >= small.rate / 20;
 }
 
 /** With -multi every child counts for itself: the counts of one name and size are added, over the longest of their times. */

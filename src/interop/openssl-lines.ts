@@ -136,7 +136,8 @@ function readCell(token: string, next: string | undefined): { cell: Cell; used: 
   if (/^-?(?:inf|nan|infinity|1\.#inf|1\.#qnan|1\.#ind)$/i.test(body))
     return { cell: { rate: null, thousands, decimals: 2 }, used };
   const number = readDecimal(body, 2);
-  if (!number || (!thousands && number.decimals === 0)) return undefined;
+  // The tool prints two decimals; fewer without a `k` are a value that is cut off, or no value.
+  if (!number || (!thousands && number.decimals !== 2)) return undefined;
   return {
     cell: { rate: thousands ? number.value * 1000 : number.value, thousands, decimals: number.decimals },
     used,
@@ -337,19 +338,22 @@ export function readMr(text: string): MrLine | 'broken' | undefined {
     }
     case '+R': {
       const count = readInteger(parts[1] ?? '');
-      const seconds = readDecimal(parts[3] ?? '', 6)?.value;
-      if (parts.length !== 4 || !parts[2] || count === undefined || seconds === undefined) return 'broken';
-      return { kind: 'result', name: parts[2], count, seconds };
+      const seconds = readDecimal(parts[3] ?? '', 6);
+      if (parts.length !== 4 || !parts[2] || count === undefined || seconds?.decimals !== 6) return 'broken';
+      return { kind: 'result', name: parts[2], count, seconds: seconds.value };
     }
     case '+H': {
       const sizes = parts.slice(1).map((part) => readInteger(part) ?? 0);
-      if (sizes.length === 0 || sizes.length > 32 || sizes.includes(0)) return 'broken';
+      const isRising = sizes.every((size, index) => size > (sizes[index - 1] ?? 0));
+      if (sizes.length === 0 || sizes.length > 32 || !isRising) return 'broken';
       return { kind: 'sizes', sizes, ...child };
     }
     case '+F': {
-      const rates = parts
-        .slice(3)
-        .map((part) => (/^-?(?:inf|nan)$/i.test(part) ? null : readDecimal(part, 2)?.value));
+      const rates = parts.slice(3).map((part) => {
+        if (/^-?(?:inf|nan)$/i.test(part)) return null;
+        const rate = readDecimal(part, 2);
+        return rate?.decimals === 2 ? rate.value : undefined;
+      });
       if (!parts[2] || rates.length === 0 || rates.length > 32 || rates.includes(undefined)) return 'broken';
       return { kind: 'rates', name: parts[2], rates: rates as (number | null)[], ...child };
     }

@@ -9,7 +9,7 @@
  * `MB` is 2^20 bytes. hash() of some versions forgets to divide and prints bytes a second under the same `MB/sec`.
  */
 import type { Algorithm } from '../algorithms.js';
-import type { Doubt, Measurement, Operation, ResultSet, Run } from '../bench/model.js';
+import type { Doubt, Measurement, Operation, ResultSet, Run, SkippedLine } from '../bench/model.js';
 import { keyBitsOf, operationOf, qemuAlgorithm } from './names.js';
 import { readDecimal, readSize, unitBytes } from './numbers.js';
 import { doubt, type Page, present, resultSet } from './page.js';
@@ -163,6 +163,8 @@ export function readQemu(page: Page): ResultSet[] {
   let path: { readonly at: number; readonly value: Subject } | undefined;
   let chunk: number | undefined;
   let columns: Column[] | undefined;
+  let decimals: number | undefined;
+  const skipped: SkippedLine[] = [];
   let title: { at: number; text: string; algorithm: Algorithm } | undefined;
   let lastContent = -1;
   let seen = new Set<string>();
@@ -197,6 +199,7 @@ export function readQemu(page: Page): ResultSet[] {
     const made = readColumns(text);
     if (made) {
       columns = made;
+      decimals = undefined;
       // A title names the table that follows it, and no other.
       if (title && at - title.at > NEAR) title = undefined;
       page.claim(at);
@@ -208,12 +211,19 @@ export function readQemu(page: Page): ResultSet[] {
         .split(' ')
         .filter((token) => token !== '');
       const size = readSize(tokens[0] ?? '');
-      const values = tokens.slice(1).map((token) => readDecimal(token, 2)?.value);
-      if (
+      const values = tokens.slice(1).map((token) => readDecimal(token, 2));
+      const isRow =
         size !== undefined &&
         values.length === columns.length &&
-        values.every((value) => value !== undefined)
-      ) {
+        values.every((value) => value !== undefined);
+      if (isRow) {
+        const last = values.at(-1)!.decimals;
+        decimals ??= Math.max(...values.map((value) => value!.decimals));
+        // The last value of a text may be cut off, and then has fewer decimals than the others.
+        if (last < decimals) {
+          skipped.push(page.skip(at, 'the last value has fewer decimals than the others, as if cut off'));
+          continue;
+        }
         for (const [index, column] of columns.entries()) {
           const own = byDriver.get(column.driver ?? column.text) ?? {
             label: column.driver ?? column.text,
@@ -223,7 +233,7 @@ export function readQemu(page: Page): ResultSet[] {
           };
           byDriver.set(column.driver ?? column.text, own);
           own.last = at;
-          own.measurements.push(tableMeasurement(page, at, size, values[index]!, column, title));
+          own.measurements.push(tableMeasurement(page, at, size, values[index]!.value, column, title));
         }
         page.claim(at);
         lastContent = at;
@@ -293,6 +303,7 @@ export function readQemu(page: Page): ResultSet[] {
           notes: [],
         }),
       ),
+      skipped,
       notes: ['MB in this tool’s output is 2^20 bytes'],
     }),
   ];

@@ -327,7 +327,7 @@ test('no -elapsed, an engine, and no counts: there is no true figure', () => {
 test('0.00 is a failed step, a figure without k is in bytes', () => {
   const run = only(
     runs(
-      `${HEADER}aes-256-gcm          0.00      5021.33     12345.60k    45000.00k   120000.00k         infk\n`,
+      `${HEADER}aes-256-gcm          0.00      5021.33        12.35k       45.00k      120.00k         infk\n`,
     ),
   );
   assert.deepEqual(
@@ -339,9 +339,9 @@ test('0.00 is a failed step, a figure without k is in bytes', () => {
     [
       ['failed', undefined, 0],
       ['ok', 5021.33, 5021.33],
-      ['ok', 12345600, 12345600],
-      ['ok', 45e6, 45e6],
-      ['ok', 120e6, 120e6],
+      ['ok', 12350, 12350],
+      ['ok', 45e3, 45e3],
+      ['ok', 120e3, 120e3],
       ['ok', undefined, null],
     ],
   );
@@ -463,4 +463,19 @@ ${HEADER}${ROW.trimEnd()} (Cortex-A55)\n${OTHER.trimEnd()} (Cortex-A76)\n`).sets
     [...new Set(only(newer.runs).measurements.map(({ cpu }) => cpu))],
     ['Cortex-A55', 'Cortex-A76'],
   );
+});
+
+test('a value without k: bytes as the tool prints them, or a k that was lost', () => {
+  const value = (row: string, before = ''): unknown[] => {
+    const own = only(runs(`${before}${HEADER}aes-128-cbc ${row}\n`)).measurements;
+    return own
+      .map((measurement) => [measurement.claimedBytesPerSecond, codes(measurement).includes('UNIT_ASSUMED')])
+      .at(1) as unknown[];
+  };
+  assert.deepEqual(value('2000.50 8000.25 32.00k 120.00k 800.00k 1000.00k'), [8000.25, false]);
+  assert.deepEqual(value('2000.50k 8000.25 9000.00k 9100.00k 9200.00k 9300.00k'), [8_000_250, true]);
+  assert.deepEqual(value('2000.50k 20000.25 21000.00k 22000.00k 23000.00k 24000.00k'), [20_000_250, true]);
+  // Counts decide, where there are any.
+  const counts = "Doing aes-128-cbc for 3s on 64 size blocks: 375 aes-128-cbc's in 3.00s\n";
+  assert.deepEqual(value('2000.50k 8000.25 9000.00k 9100.00k 9200.00k 9300.00k', counts), [8000.25, false]);
 });
