@@ -102,7 +102,12 @@ export function readCommand(line: string): Command | undefined {
     const rest = untilShell(tokens.slice(first));
     let options = readOptions(program.tool, rest, strict);
     // A sentence may begin with the program's name: `openssl speed without -elapsed …`.
-    if (strict && program.tool === 'openssl speed' && !options.values.algorithms.every(isSpeedName)) {
+    const { algorithms } = options.values;
+    const isSentence =
+      program.tool === 'openssl speed'
+        ? !algorithms.every(isSpeedName)
+        : program.tool === 'cryptsetup benchmark' && algorithms.length > 0;
+    if (strict && isSentence) {
       strict = false;
       options = readOptions(program.tool, rest, strict);
     }

@@ -360,7 +360,13 @@ function readDirection(text: string): 'encrypt' | 'decrypt' | undefined {
 
 /** `Cipher aes-xts-plain64 (with 512 bits key) is not available.` In any language: a specification, a number of bits, no rate. */
 function readMissing(text: string): { name: string; keyBits: number } | undefined {
-  if (text.length > 200 || /MiB\/s|:\s*$/.test(text)) return undefined;
+  if (
+    text.length > 140 ||
+    /MiB\/s|\||:\s*$/.test(text) ||
+    !/-(?:cbc|xts|ecb|ctr|lrw|pcbc|cfb|ofb|gcm|ccm|adiantum|hctr2)\b|capi:/.test(text)
+  ) {
+    return undefined;
+  }
   const match =
     /["' ]((?:capi:)?[a-z][\w,()]{1,40}-[a-z][\w:()-]{1,40})["']? ?\(\D{0,30}(\d{2,4})\D{1,40}\)/i.exec(
       ` ${text}`,

@@ -268,12 +268,16 @@ function splitName(tokens: readonly string[]): { prefix?: string; name?: string 
   return { name: words.join(' ') };
 }
 
+/** One or two words: what the table of algorithms lacks is still a name. */
+const UNKNOWN_NAME = /^[A-Za-z0-9][\w()/.+-]*(?: [A-Za-z0-9][\w()/.+-]*)?$/;
+
 /** Is it a row, and not a sentence with numbers in it? */
 function isRow({ name, prefix, cells }: RowLine, columns: number | undefined): boolean {
   const thousands = cells.filter((cell) => cell.thousands).length;
   const two = cells.every(({ decimals }) => decimals === 2);
   const known = name !== undefined && (name.toLowerCase() === 'evp' || opensslAlgorithm(name) !== undefined);
-  if ((name?.length ?? 0) + (prefix?.length ?? 0) > 60) return false;
+  if ((name?.length ?? 0) > 40 || (prefix?.split(' ').length ?? 0) > 4) return false;
+  if (name !== undefined && !known && !UNKNOWN_NAME.test(name)) return false;
   const full = columns !== undefined ? cells.length === columns : cells.length === 5 || cells.length === 6;
   if (name === undefined) return full && cells.length > 1 && thousands >= cells.length - 1 && two;
   if (columns !== undefined && full && two && (thousands > 0 || known)) return true;
