@@ -192,13 +192,15 @@ class AtomicFile implements Output {
     // A name has 255 bytes at most, and a character up to four.
     const stem = [...path.basename(real)].slice(0, 50).join('');
     this.#temporary = path.join(folder, `.${stem}.${randomBytes(6).toString('hex')}.tmp`);
+    // Before there is anything to remove: a signal that comes in between would be the end of the process at once.
+    this.#forget = onInterrupt(() => this.#remove());
     try {
       // Private while it is incomplete, whatever it is going to be.
       this.#fd = fs.openSync(this.#temporary, 'wx', existing || options.secret ? 0o600 : 0o666);
     } catch (error) {
+      this.#forget();
       throw cannotCreate(target, folder, error);
     }
-    this.#forget = onInterrupt(() => this.#remove());
     if (existing) this.#inherit(existing, options.secret);
   }
 

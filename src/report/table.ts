@@ -4,7 +4,15 @@
  * Room `report`. They are read in 80 columns, in a pipe, in a forum's code block: no lines of box characters, no colours,
  * nothing cut off. Only the last column is wrapped, and only for a terminal.
  */
-import Table from 'cli-table3';
+import { createRequire } from 'node:module';
+import type { TableConstructorOptions, Table as TableObject } from 'cli-table3';
+
+/** Loaded when something has to be wrapped: 10 ms that a pipe need not wait for. */
+let loaded: typeof CliTable | undefined;
+function library(): typeof CliTable {
+  loaded ??= createRequire(import.meta.url)('cli-table3') as typeof CliTable;
+  return loaded;
+}
 
 export interface Column {
   readonly title: string;
@@ -31,21 +39,42 @@ export function table(
   const widths = titles.map(({ title }, i) =>
     Math.max(title.length, ...rows.map((row) => (row[i] ?? '').length)),
   );
+  // The library takes some 40 µs a cell, which for the matrix of algorithms is as much as loading everything else.
+  if (width === undefined) return padded(titles, rows, widths);
   const used = widths.slice(0, last).reduce((sum, wide) => sum + wide + GAP, 0);
   // The library cuts a cell off that is wider than its column, so a column is as wide as its longest word.
   const longestWord = Math.max(
     ...rows.flatMap((row) => (row[last] ?? '').split(' ').map((word) => word.length)),
     0,
   );
-  const room = width === undefined ? undefined : Math.max(LEAST_WRAPPED, width - used, longestWord);
+  const room = Math.max(LEAST_WRAPPED, width - used, longestWord);
+  const Table = library();
   const out = new Table({
     head: titles.map(({ title }) => title),
     chars: NO_LINES,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
     colAligns: titles.map(({ align }) => align ?? 'left'),
-    colWidths: titles.map((_, i) => (i === last && room !== undefined ? room + GAP : null)),
-    wordWrap: room !== undefined,
+    colWidths: titles.map((_, i) => (i === last ? room + GAP : null)),
+    wordWrap: true,
   });
   for (const row of rows) out.push(titles.map((_, i) => row[i] ?? ''));
   return `${out.toString().replace(/ +$/gm, '')}\n`;
+}
+
+/** The same where nothing is wrapped. */
+function padded(
+  titles: readonly Column[],
+  rows: readonly (readonly string[])[],
+  widths: readonly number[],
+): string {
+  const line = (cells: readonly string[]): string =>
+    titles
+      .map(({ align }, i) => {
+        const cell = cells[i] ?? '';
+        const wide = widths[i] as number;
+        return align === 'right' ? cell.padStart(wide) : cell.padEnd(wide);
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd();
+  return `${[titles.map(({ title }) => title), ...rows].map(line).join('\n')}\n`;
 }
