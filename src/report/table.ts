@@ -5,7 +5,7 @@
  * nothing cut off. Only the last column is wrapped, and only for a terminal.
  */
 import { createRequire } from 'node:module';
-import type { TableConstructorOptions, Table as TableObject } from 'cli-table3';
+import type CliTable from 'cli-table3';
 
 /** Loaded when something has to be wrapped: 10 ms that a pipe need not wait for. */
 let loaded: typeof CliTable | undefined;
