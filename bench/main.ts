@@ -1,6 +1,6 @@
 /**
  * hwcrypt against its peers, side by side in one run. `npm run bench` runs every section and writes docs/benchmarks.md;
- * `npm run bench -- SECTION…` runs some and only prints them.
+ * `npm run bench -- SECTION…` runs some and only prints them, with `--write` writes them too.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -23,7 +23,9 @@ const SECTIONS: Record<string, () => Section | Promise<Section>> = {
 const START = '<!-- written by `npm run bench` from here on -->';
 
 async function main(): Promise<number> {
-  const names = process.argv.slice(2);
+  const words = process.argv.slice(2);
+  const names = words.filter((word) => word !== '--write');
+  const write = words.length === 0 || words.length > names.length;
   const unknown = names.find((name) => !(name in SECTIONS));
   if (unknown !== undefined) {
     process.stderr.write(`bench: no section "${unknown}"; there are: ${Object.keys(SECTIONS).join(', ')}\n`);
@@ -36,7 +38,7 @@ async function main(): Promise<number> {
     sections.push(section);
     process.stdout.write(`${plain(section)}\n`);
   }
-  if (names.length === 0) {
+  if (write) {
     const file = new URL('../../docs/benchmarks.md', import.meta.url);
     const before = readFileSync(file, 'utf8');
     const cut = before.indexOf(START);
