@@ -287,7 +287,7 @@ export function suggest(name: string, limit = 3): string[] {
       const shared = own.filter((token) => wanted.includes(token)).length;
       const overlap = (shared / own.length + shared / wanted.length) / 2;
       const joined = own.join('');
-      const likeness = 1 - distance(squeezed, joined) / Math.max(squeezed.length, joined.length);
+      const likeness = 1 - editDistance(squeezed, joined) / Math.max(squeezed.length, joined.length);
       best = Math.max(best, overlap, likeness);
     }
     if (best >= 0.6) {
@@ -309,7 +309,7 @@ function tokens(name: string): string[] {
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment). */
-function distance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let older: number[] = [];
   let old = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 
+import { editDistance } from '../algorithms.js';
 import { HwcryptError } from '../errors.js';
 
 export interface OptionSpec {
@@ -208,27 +209,9 @@ function unknownOption(
 export function nearest(name: string, known: readonly string[]): string[] {
   const wanted = name.toLowerCase();
   return known
-    .map((candidate) => ({ candidate, distance: edits(wanted, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= (Math.min(candidate.length, wanted.length) > 4 ? 2 : 1))
     .sort((a, b) => a.distance - b.distance)
     .map(({ candidate }) => candidate)
     .slice(0, 2);
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours. */
-function edits(a: string, b: string): number {
-  let older: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swap = swapped ? (older[j - 2] as number) + 1 : replaced;
-      next.push(Math.min(replaced, swap, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    older = row;
-    row = next;
-  }
-  return row[b.length] as number;
 }
