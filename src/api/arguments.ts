@@ -11,6 +11,12 @@ import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types';
 import { bytes, lengthOf, part } from '../drivers/buffers.js';
 import { nodeRangeError, nodeTypeError } from '../errors.js';
 
+/**
+ * What results are: a Buffer over memory that is not shared. Node's declarations have a global type of this name from late
+ * 2025 on, and a Buffer with a type argument from 2024 on; taken from a function of theirs it fits whichever are installed.
+ */
+export type NonSharedBuffer = ReturnType<typeof Buffer.alloc>;
+
 /** What node:crypto takes for data. */
 export type Data = string | ArrayBufferView;
 /** What it takes for an IV or for input that may also be an ArrayBuffer. */
@@ -219,13 +225,16 @@ function withUnderscores(value: number): string {
 }
 
 /** A result in the encoding that was asked for: a Buffer, or text. */
-export function encoded(result: Buffer, encoding: string | null | undefined): Buffer | string {
+export function encoded(
+  result: NonSharedBuffer,
+  encoding: string | null | undefined,
+): NonSharedBuffer | string {
   // Node gives bytes where it does not know the encoding.
   return encoding && isEncoding(encoding) ? result.toString(encoding) : result;
 }
 
 /** An output for the result of exactly `length` bytes: the caller's, checked, or a new one. */
-export function resultBuffer(length: number, given?: unknown): Buffer {
+export function resultBuffer(length: number, given?: unknown): NonSharedBuffer {
   if (given === undefined) return Buffer.allocUnsafe(length);
   if (!isUint8Array(given)) throw invalidType('options.output', 'an instance of Uint8Array', given);
   const output = bytes(given, 'options.output');
@@ -237,7 +246,8 @@ export function resultBuffer(length: number, given?: unknown): Buffer {
     );
   }
   // The usual case by far, and a new view costs as much as a native call.
-  if (size === length && Object.getPrototypeOf(output) === Buffer.prototype) return output as Buffer;
+  if (size === length && Object.getPrototypeOf(output) === Buffer.prototype) return output as NonSharedBuffer;
   const own = part(output, 0, length);
-  return Buffer.from(own.buffer, own.byteOffset, length);
+  // Over the caller's memory, which may be shared for all we know; whoever gave it knows.
+  return Buffer.from(own.buffer as ArrayBuffer, own.byteOffset, length);
 }

@@ -6,6 +6,7 @@ import { copyOf, lengthOf, part } from '../drivers/buffers.js';
 import { addLittleEndian } from '../drivers/chain.js';
 import type { CipherSession } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
+import type { NonSharedBuffer } from './arguments.js';
 import { badDecrypt, wrongFinalBlockLength } from './openssl-errors.js';
 
 /** Above this a piece is not copied to join it to what was left over; two calls cost less than the copy. */
@@ -36,8 +37,8 @@ export function unpaddedLength(block: Uint8Array): number {
 /** What both kinds of feeder look like to the cipher objects. */
 export interface Feeder {
   /** Bytes that come out of the next `update` with that many bytes going in. */
-  update(input: Uint8Array): Buffer;
-  final(): Buffer;
+  update(input: Uint8Array): NonSharedBuffer;
+  final(): NonSharedBuffer;
   /** Padding can be switched until `final`. */
   padding: boolean;
 }
@@ -59,7 +60,7 @@ export class BlockFeeder implements Feeder {
     this.#rest = new Uint8Array(2 * this.#block);
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     const block = this.#block;
     const length = lengthOf(input);
     const waiting = this.#restLength;
@@ -98,7 +99,7 @@ export class BlockFeeder implements Feeder {
     return output;
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     const block = this.#block;
     const left = this.#restLength;
     this.#restLength = 0;
@@ -143,7 +144,7 @@ export class StreamFeeder implements Feeder {
     this.#session = session;
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     const length = lengthOf(input);
     if (length === 0) return EMPTY;
     const output = Buffer.allocUnsafe(length);
@@ -151,7 +152,7 @@ export class StreamFeeder implements Feeder {
     return output;
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     return EMPTY;
   }
 }
@@ -181,7 +182,7 @@ export class PartialBlockFeeder implements Feeder {
     this.#used = this.#block;
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     const length = lengthOf(input);
     if (length === 0) return EMPTY;
     const block = this.#block;
@@ -217,7 +218,7 @@ export class PartialBlockFeeder implements Feeder {
     return at;
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     return EMPTY;
   }
 }
@@ -235,7 +236,7 @@ export class UnitFeeder implements Feeder {
     this.#session = session;
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     const length = lengthOf(input);
     if (length === 0) return EMPTY;
     if (this.#done) {
@@ -256,7 +257,7 @@ export class UnitFeeder implements Feeder {
     return output;
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     return EMPTY;
   }
 }
@@ -278,7 +279,7 @@ export class SectorFeeder implements Feeder {
     this.#rest = new Uint8Array(sectorBytes);
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     const size = this.#sector;
     const length = lengthOf(input);
     const total = this.#restLength + length;
@@ -307,7 +308,7 @@ export class SectorFeeder implements Feeder {
     return output;
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     this.#rest.fill(0);
     if (this.#restLength > 0) {
       throw new HwcryptError(

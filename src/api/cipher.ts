@@ -8,7 +8,15 @@ import type { AeadSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
 import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
 import type { Route } from '../routing/router.js';
-import { type BinaryLike, binaryBytes, type Data, dataBytes, stringOption, uintOption } from './arguments.js';
+import {
+  type BinaryLike,
+  binaryBytes,
+  type Data,
+  dataBytes,
+  type NonSharedBuffer,
+  stringOption,
+  uintOption,
+} from './arguments.js';
 import { type Feeder, feederFor, SectorFeeder } from './blocks.js';
 import { shortGcmTag } from './deprecations.js';
 import { LazyTransform } from './lazy-transform.js';
@@ -19,21 +27,21 @@ const NONE = new Uint8Array(0);
 
 export interface CipherStreamOptions extends Omit<TransformOptions, 'encoding'> {
   /** Length of the tag in bytes; required for CCM and OCB, as in node:crypto. */
-  authTagLength?: number;
+  authTagLength?: number | undefined;
   /** Encoding of a key that is given as text. */
-  encoding?: string;
+  encoding?: string | undefined;
   /** Drivers for this object alone: `afalg`, `afalg:virtio_crypto_aes_cbc`, or several in the order to try. */
-  driver?: string | readonly string[];
+  driver?: string | readonly string[] | undefined;
   /**
    * XTS: bytes in a sector. The text may then come in any pieces; each sector is a data unit of its own, whose IV is that of
    * the sector before plus one (dm-crypt's plain64: a little-endian number in the first eight bytes).
    */
-  sectorSize?: number;
+  sectorSize?: number | undefined;
 }
 
 export interface AadOptions {
-  plaintextLength?: number;
-  encoding?: string;
+  plaintextLength?: number | undefined;
+  encoding?: string | undefined;
 }
 
 const invalidState = (operation: string): Error =>
@@ -66,8 +74,8 @@ function invalidTagLength(length: number): TypeError {
 interface Engine {
   readonly driver: string;
   readonly blockBytes: number;
-  update(input: Uint8Array): Buffer;
-  final(): Buffer;
+  update(input: Uint8Array): NonSharedBuffer;
+  final(): NonSharedBuffer;
   close(): void;
 }
 
@@ -95,11 +103,11 @@ class PlainEngine implements Engine {
     this.#close = () => session.close();
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     return this.feeder.update(input);
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     return this.feeder.final();
   }
 
@@ -194,7 +202,7 @@ class AeadEngine implements Engine {
     return true;
   }
 
-  update(input: Uint8Array): Buffer {
+  update(input: Uint8Array): NonSharedBuffer {
     if (this.#ccm) return this.#ccmUpdate(input);
     const length = lengthOf(input);
     if (length > 0) this.#begun = true;
@@ -216,7 +224,7 @@ class AeadEngine implements Engine {
     for (const piece of this.#aad) this.#session.aad(piece);
   }
 
-  final(): Buffer {
+  final(): NonSharedBuffer {
     if (this.#ccm) return this.#ccmFinal();
     if (!this.#encrypt && this.tag === undefined) throw new AuthenticationError();
     if (this.#incremental) {
@@ -234,7 +242,7 @@ class AeadEngine implements Engine {
     this.tag = tag;
   }
 
-  #whole(text: Uint8Array): Buffer {
+  #whole(text: Uint8Array): NonSharedBuffer {
     const aad = join(this.#aad);
     const output = Buffer.allocUnsafe(lengthOf(text));
     if (this.#encrypt) {
@@ -258,7 +266,7 @@ class AeadEngine implements Engine {
     }
   }
 
-  #ccmUpdate(input: Uint8Array): Buffer {
+  #ccmUpdate(input: Uint8Array): NonSharedBuffer {
     const length = lengthOf(input);
     this.#checkCcmLength(length);
     const announced = this.#plaintextLength;
@@ -292,7 +300,7 @@ class AeadEngine implements Engine {
     }
   }
 
-  #ccmFinal(): Buffer {
+  #ccmFinal(): NonSharedBuffer {
     if (this.#ccmState === 'forged') throw new AuthenticationError();
     if (this.#ccmState === 'refused') throw this.#encrypt ? incomplete() : new AuthenticationError();
     if (this.#ccmState === 'waiting') {
@@ -360,9 +368,13 @@ abstract class CipherObject extends LazyTransform {
   }
 
   /** Takes the next piece of the message; returns what is ready of the result, as a Buffer or as text. */
-  update(data: Data, inputEncoding?: string | null): Buffer;
+  update(data: Data, inputEncoding?: string | null): NonSharedBuffer;
   update(data: Data, inputEncoding: string | null | undefined, outputEncoding: string): string;
-  update(data: Data, inputEncoding?: string | null, outputEncoding?: string | null): Buffer | string {
+  update(
+    data: Data,
+    inputEncoding?: string | null,
+    outputEncoding?: string | null,
+  ): NonSharedBuffer | string {
     const input = dataBytes(data, inputEncoding);
     const { engine } = this;
     if (engine === undefined) throw unsupportedState();
@@ -373,13 +385,13 @@ abstract class CipherObject extends LazyTransform {
   }
 
   /** Ends the message: the rest of the result. The object takes no data after it. */
-  final(): Buffer;
+  final(): NonSharedBuffer;
   final(outputEncoding: string): string;
-  final(outputEncoding?: string | null): Buffer | string {
+  final(outputEncoding?: string | null): NonSharedBuffer | string {
     const { engine } = this;
     if (engine === undefined) throw nodeError('ERR_CRYPTO_INVALID_STATE', 'Invalid state');
     this.engine = undefined;
-    let output: Buffer;
+    let output: NonSharedBuffer;
     let failure: Error | null = null;
     try {
       output = engine.final();
@@ -460,7 +472,7 @@ abstract class CipherObject extends LazyTransform {
 
 export class Cipheriv extends CipherObject {
   /** The tag of an AEAD, after `final`. */
-  getAuthTag(): Buffer {
+  getAuthTag(): NonSharedBuffer {
     const tag = this.engine === undefined ? this.aead?.tag : undefined;
     if (tag === undefined) throw invalidState('getAuthTag');
     // A copy each time, as node:crypto gives it.
@@ -471,7 +483,7 @@ export class Cipheriv extends CipherObject {
    * The tag of an AEAD used as a stream, as soon as it is there, which saves finding the event to ask for it in.
    * Rejects with the stream's error where it fails, and with ERR_CRYPTO_INVALID_STATE where it is destroyed first.
    */
-  getAuthTagAsync(): Promise<Buffer> {
+  getAuthTagAsync(): Promise<NonSharedBuffer> {
     return new Promise((resolve, reject) => {
       const settle = (error?: Error | null): void => {
         if (error) {

@@ -4,15 +4,15 @@ import type { TransformCallback, TransformOptions } from 'node:stream';
 import type { HashAlgorithm } from '../algorithms.js';
 import type { DigestSession } from '../drivers/driver.js';
 import { nodeError, nodeTypeError } from '../errors.js';
-import { checkUint32, type Data, dataBytes, encoded } from './arguments.js';
+import { checkUint32, type Data, dataBytes, encoded, type NonSharedBuffer } from './arguments.js';
 import { LazyTransform } from './lazy-transform.js';
 import { notXof } from './openssl-errors.js';
 
 export interface DigestStreamOptions extends TransformOptions {
   /** Length in bytes of the digest of an extendable hash (SHAKE). */
-  outputLength?: number;
+  outputLength?: number | undefined;
   /** Drivers for this object alone. */
-  driver?: string | readonly string[];
+  driver?: string | readonly string[] | undefined;
 }
 
 /** `options.outputLength`, a number of bytes; undefined where none was named. */
@@ -75,13 +75,13 @@ abstract class DigestObject extends LazyTransform {
     return this;
   }
 
-  abstract digest(outputEncoding?: string | null): Buffer | string;
+  abstract digest(outputEncoding?: string | null): NonSharedBuffer | string;
 
   /** What the stream gives at its end. */
-  protected abstract digestAtEnd(): Buffer;
+  protected abstract digestAtEnd(): NonSharedBuffer;
 
   /** The digest out of the session, which is closed. */
-  protected takeDigest(session: DigestSession, length: number): Buffer {
+  protected takeDigest(session: DigestSession, length: number): NonSharedBuffer {
     this.session = undefined;
     const output = Buffer.allocUnsafe(length);
     try {
@@ -107,7 +107,7 @@ abstract class DigestObject extends LazyTransform {
 export class Hash extends DigestObject {
   readonly #length: number;
   /** The digest that the stream gave at its end. */
-  #ended: Buffer | undefined;
+  #ended: NonSharedBuffer | undefined;
 
   constructor(session: DigestSession, length: number, options: TransformOptions | null | undefined) {
     super(session, options);
@@ -115,9 +115,9 @@ export class Hash extends DigestObject {
   }
 
   /** The digest, as a Buffer or as text. The object takes no data after it. */
-  digest(): Buffer;
+  digest(): NonSharedBuffer;
   digest(outputEncoding: string): string;
-  digest(outputEncoding?: string | null): Buffer | string {
+  digest(outputEncoding?: string | null): NonSharedBuffer | string {
     if (this.finalized) throw finalized();
     // As text first, since an object may do anything while it becomes text.
     const encoding = outputEncoding && `${outputEncoding}`;
@@ -129,7 +129,7 @@ export class Hash extends DigestObject {
     return encoded(result, encoding);
   }
 
-  protected override digestAtEnd(): Buffer {
+  protected override digestAtEnd(): NonSharedBuffer {
     const { session } = this;
     if (session === undefined) throw finalized();
     this.#ended = this.takeDigest(session, this.#length);
@@ -149,9 +149,9 @@ export class Hash extends DigestObject {
 
 export class Hmac extends DigestObject {
   /** The MAC, as a Buffer or as text; empty when it is asked for again or after the stream, as in node:crypto. */
-  digest(): Buffer;
+  digest(): NonSharedBuffer;
   digest(outputEncoding: string): string;
-  digest(outputEncoding?: string | null): Buffer | string {
+  digest(outputEncoding?: string | null): NonSharedBuffer | string {
     // Any text at all asks for text then, even one that is no encoding.
     if (this.finalized) return outputEncoding && outputEncoding !== 'buffer' ? '' : Buffer.alloc(0);
     const encoding = outputEncoding && `${outputEncoding}`;
@@ -161,11 +161,11 @@ export class Hmac extends DigestObject {
     return encoded(result, encoding);
   }
 
-  protected override digestAtEnd(): Buffer {
+  protected override digestAtEnd(): NonSharedBuffer {
     return this.session === undefined ? Buffer.alloc(0) : this.#take(this.session);
   }
 
-  #take(session: DigestSession): Buffer {
+  #take(session: DigestSession): NonSharedBuffer {
     return this.takeDigest(session, session.algorithm.digestBytes);
   }
 }

@@ -3,7 +3,7 @@
  *
  * The functions here are those of a default instance over every driver; `open()` makes others.
  */
-import type { BinaryLike, Data, KeyLike } from './arguments.js';
+import type { BinaryLike, Data, KeyLike, NonSharedBuffer } from './arguments.js';
 import {
   Cipheriv as CipherivClass,
   type CipherStreamOptions,
@@ -90,29 +90,32 @@ export function hash(
   data: Data,
   outputEncoding: 'buffer',
   options?: DigestOneShotOptions,
-): Buffer;
+): NonSharedBuffer;
 export function hash(
   algorithm: string,
   data: Data,
   outputEncoding?: string,
   options?: DigestOneShotOptions,
 ): string;
-export function hash(algorithm: string, data: Data, options: HashOptions): Buffer | string;
+export function hash(algorithm: string, data: Data, options: HashOptions): NonSharedBuffer | string;
 export function hash(
   algorithm: string,
   data: Data,
   outputEncoding?: string | HashOptions,
   options?: DigestOneShotOptions,
-): Buffer | string {
+): NonSharedBuffer | string {
   return defaultInstance().hash(algorithm, data, outputEncoding as string, options);
 }
 
-export function randomBytes(size: number, callback: (error: Error | null, bytes: Buffer) => void): void;
-export function randomBytes(size: number): Buffer;
 export function randomBytes(
   size: number,
-  callback?: (error: Error | null, bytes: Buffer) => void,
-): Buffer | undefined {
+  callback: (error: Error | null, bytes: NonSharedBuffer) => void,
+): void;
+export function randomBytes(size: number): NonSharedBuffer;
+export function randomBytes(
+  size: number,
+  callback?: (error: Error | null, bytes: NonSharedBuffer) => void,
+): NonSharedBuffer | undefined {
   if (callback === undefined) return defaultInstance().randomBytes(size);
   defaultInstance().randomBytes(size, callback);
   return undefined;
@@ -139,7 +142,7 @@ export function encrypt(
   iv: BinaryLike | null,
   data: Data,
   options?: CipherOneShotOptions,
-): Buffer {
+): NonSharedBuffer {
   return defaultInstance().encrypt(algorithm, key, iv, data, options);
 }
 
@@ -149,7 +152,7 @@ export function decrypt(
   iv: BinaryLike | null,
   data: Data,
   options?: CipherOneShotOptions,
-): Buffer {
+): NonSharedBuffer {
   return defaultInstance().decrypt(algorithm, key, iv, data, options);
 }
 
@@ -159,7 +162,7 @@ export function encryptAsync(
   iv: BinaryLike | null,
   data: Data,
   options?: CipherOneShotOptions,
-): Promise<Buffer> {
+): Promise<NonSharedBuffer> {
   return defaultInstance().encryptAsync(algorithm, key, iv, data, options);
 }
 
@@ -169,19 +172,23 @@ export function decryptAsync(
   iv: BinaryLike | null,
   data: Data,
   options?: CipherOneShotOptions,
-): Promise<Buffer> {
+): Promise<NonSharedBuffer> {
   return defaultInstance().decryptAsync(algorithm, key, iv, data, options);
 }
 
-export function digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
+export function digest(algorithm: string, data: Data, options?: DigestOneShotOptions): NonSharedBuffer {
   return defaultInstance().digest(algorithm, data, options);
 }
 
-export function digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<Buffer> {
+export function digestAsync(
+  algorithm: string,
+  data: Data,
+  options?: DigestOneShotOptions,
+): Promise<NonSharedBuffer> {
   return defaultInstance().digestAsync(algorithm, data, options);
 }
 
-export function hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Buffer {
+export function hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): NonSharedBuffer {
   return defaultInstance().hmac(algorithm, key, data, options);
 }
 
@@ -190,7 +197,7 @@ export function hmacAsync(
   key: KeyLike,
   data: Data,
   options?: OneShotOptions,
-): Promise<Buffer> {
+): Promise<NonSharedBuffer> {
   return defaultInstance().hmacAsync(algorithm, key, data, options);
 }
 
@@ -199,7 +206,13 @@ export const Decipheriv = callable(DecipherivClass, createDecipheriv);
 export const Hash = callable(HashClass, createHash, () => classCalled('Hash'));
 export const Hmac = callable(HmacClass, createHmac, () => classCalled('Hmac'));
 
-export type { BinaryLike, Data, KeyLike } from './arguments.js';
+// The names are types as well, as node:crypto's classes are.
+export type Cipheriv = CipherivClass;
+export type Decipheriv = DecipherivClass;
+export type Hash = HashClass;
+export type Hmac = HmacClass;
+
+export type { BinaryLike, Data, KeyLike, NonSharedBuffer } from './arguments.js';
 export type { AadOptions, CipherStreamOptions } from './cipher.js';
 export type { DigestStreamOptions } from './digest.js';
 export {

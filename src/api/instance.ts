@@ -44,6 +44,7 @@ import {
   ivBytes,
   type KeyLike,
   keyBytes,
+  type NonSharedBuffer,
   resultBuffer,
   shown,
   stringOption,
@@ -75,37 +76,37 @@ export interface OpenOptions {
    * Drivers in the order in which they are tried, each `name` or `name:kernelDriver`. One name alone pins it: what it
    * cannot do is an error. Default: every driver, libcrypto first.
    */
-  drivers?: string | readonly string[];
+  drivers?: string | readonly string[] | undefined;
   /** How a driver is chosen among them. `order`: the first that can. */
-  policy?: 'order';
+  policy?: 'order' | undefined;
   /** Hears of each fallback, once an algorithm; without it a process warning tells. */
-  onFallback?: (fallback: Fallback) => void;
+  onFallback?: ((fallback: Fallback) => void) | undefined;
 }
 
 export interface OneShotOptions {
   /** Drivers for this call alone. */
-  driver?: string | readonly string[];
+  driver?: string | readonly string[] | undefined;
   /** A buffer for the result; the returned Buffer is a view of it. */
-  output?: Uint8Array;
+  output?: Uint8Array | undefined;
 }
 
 export interface CipherOneShotOptions extends OneShotOptions {
   /** Additional authenticated data of an AEAD. */
-  aad?: BinaryLike;
+  aad?: BinaryLike | undefined;
   /** Tag length of an AEAD in bytes; default 16. */
-  authTagLength?: number;
+  authTagLength?: number | undefined;
   /** PKCS#7 padding of ECB and CBC; default on. */
-  autoPadding?: boolean;
+  autoPadding?: boolean | undefined;
 }
 
 export interface DigestOneShotOptions extends OneShotOptions {
   /** Length in bytes of the digest of an extendable hash (SHAKE). */
-  outputLength?: number;
+  outputLength?: number | undefined;
 }
 
 /** Third argument of `hash` where the running Node takes options there (from 24 on). */
 export interface HashOptions extends DigestOneShotOptions {
-  outputEncoding?: string;
+  outputEncoding?: string | undefined;
 }
 
 export interface CipherInfo {
@@ -336,15 +337,20 @@ export class Hwcrypt {
   }
 
   /** One-shot hash, as node:crypto's `hash`: hexadecimal text unless another encoding is named. */
-  hash(algorithm: string, data: Data, outputEncoding: 'buffer', options?: DigestOneShotOptions): Buffer;
+  hash(
+    algorithm: string,
+    data: Data,
+    outputEncoding: 'buffer',
+    options?: DigestOneShotOptions,
+  ): NonSharedBuffer;
   hash(algorithm: string, data: Data, outputEncoding?: string, options?: DigestOneShotOptions): string;
-  hash(algorithm: string, data: Data, options: HashOptions): Buffer | string;
+  hash(algorithm: string, data: Data, options: HashOptions): NonSharedBuffer | string;
   hash(
     algorithm: string,
     data: Data,
     outputEncoding?: string | HashOptions,
     options?: DigestOneShotOptions,
-  ): Buffer | string {
+  ): NonSharedBuffer | string {
     checkString(algorithm, 'algorithm');
     if (typeof data !== 'string' && !ArrayBuffer.isView(data)) {
       throw invalidType('input', 'of type string or an instance of Buffer, TypedArray, or DataView', data);
@@ -383,9 +389,12 @@ export class Hwcrypt {
   }
 
   /** Random bytes: the first driver's own generator (libcrypto's is Node's). With a callback, off the event loop. */
-  randomBytes(size: number, callback: (error: Error | null, bytes: Buffer) => void): void;
-  randomBytes(size: number): Buffer;
-  randomBytes(size: number, callback?: (error: Error | null, bytes: Buffer) => void): Buffer | undefined {
+  randomBytes(size: number, callback: (error: Error | null, bytes: NonSharedBuffer) => void): void;
+  randomBytes(size: number): NonSharedBuffer;
+  randomBytes(
+    size: number,
+    callback?: (error: Error | null, bytes: NonSharedBuffer) => void,
+  ): NonSharedBuffer | undefined {
     const source = this.#random();
     // Node's own function does the checks, and the work unless another generator was asked for.
     if (source === undefined) {
@@ -494,7 +503,7 @@ export class Hwcrypt {
     iv: BinaryLike | null,
     data: Data,
     options?: CipherOneShotOptions,
-  ): Buffer {
+  ): NonSharedBuffer {
     return this.#once('encrypt', algorithm, key, iv, data, options);
   }
 
@@ -505,7 +514,7 @@ export class Hwcrypt {
     iv: BinaryLike | null,
     data: Data,
     options?: CipherOneShotOptions,
-  ): Buffer {
+  ): NonSharedBuffer {
     return this.#once('decrypt', algorithm, key, iv, data, options);
   }
 
@@ -532,7 +541,7 @@ export class Hwcrypt {
     givenIv: BinaryLike | null,
     data: Data,
     options: CipherOneShotOptions | undefined,
-  ): Buffer {
+  ): NonSharedBuffer {
     const shot = this.#cipherShot(name, options as Options);
     // The options first: what runs code of the caller's (their getters, a KeyObject's) may take the data's memory away, so
     // the data is looked at when all of that is over.
@@ -566,7 +575,7 @@ export class Hwcrypt {
     iv: BinaryLike | null,
     data: Data,
     options?: CipherOneShotOptions,
-  ): Promise<Buffer> {
+  ): Promise<NonSharedBuffer> {
     return this.#onceAsync('encrypt', algorithm, key, iv, data, options);
   }
 
@@ -577,7 +586,7 @@ export class Hwcrypt {
     iv: BinaryLike | null,
     data: Data,
     options?: CipherOneShotOptions,
-  ): Promise<Buffer> {
+  ): Promise<NonSharedBuffer> {
     return this.#onceAsync('decrypt', algorithm, key, iv, data, options);
   }
 
@@ -588,7 +597,7 @@ export class Hwcrypt {
     givenIv: BinaryLike | null,
     data: Data,
     options: CipherOneShotOptions | undefined,
-  ): Promise<Buffer> {
+  ): Promise<NonSharedBuffer> {
     const shot = this.#cipherShot(name, options as Options);
     const output = options?.output;
     if (isAead(shot)) {
@@ -617,7 +626,7 @@ export class Hwcrypt {
   }
 
   /** Hashes one message. */
-  digest(algorithm: string, data: Data, options?: DigestOneShotOptions): Buffer {
+  digest(algorithm: string, data: Data, options?: DigestOneShotOptions): NonSharedBuffer {
     const shot = this.#hashShot(algorithm, options as Options);
     if (shot === undefined) return this.#foreignDigest(algorithm, dataBytes(data), options);
     const { digestBytes } = shot.algorithm;
@@ -627,7 +636,7 @@ export class Hwcrypt {
   }
 
   /** As `digest`, off the event loop. */
-  async digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<Buffer> {
+  async digestAsync(algorithm: string, data: Data, options?: DigestOneShotOptions): Promise<NonSharedBuffer> {
     const shot = this.#hashShot(algorithm, options as Options);
     if (shot === undefined) return this.#foreignDigest(algorithm, dataBytes(data), options);
     const length = outputLength(shot.algorithm, options) ?? shot.algorithm.digestBytes;
@@ -637,7 +646,11 @@ export class Hwcrypt {
     return digestOnceAsync(driver.hash(shot.algorithm, pinned), input, length, output);
   }
 
-  #foreignDigest(algorithm: string, input: Uint8Array, options: DigestOneShotOptions | undefined): Buffer {
+  #foreignDigest(
+    algorithm: string,
+    input: Uint8Array,
+    options: DigestOneShotOptions | undefined,
+  ): NonSharedBuffer {
     if (!this.#leaveToNode(options as Options)) throw new Error('Digest method not supported');
     const result = nodeCreateHash(algorithm, options as never)
       .update(input)
@@ -659,7 +672,7 @@ export class Hwcrypt {
   }
 
   /** HMAC of one message over a hash; for CMAC name it: `cmac-aes-128`. */
-  hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Buffer {
+  hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): NonSharedBuffer {
     const shot = this.#macShot(algorithm, options as Options);
     const output = resultBuffer(shot.algorithm.digestBytes, options?.output);
     const secret = keyBytes(key);
@@ -669,7 +682,12 @@ export class Hwcrypt {
   }
 
   /** As `hmac`, off the event loop. */
-  async hmacAsync(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): Promise<Buffer> {
+  async hmacAsync(
+    algorithm: string,
+    key: KeyLike,
+    data: Data,
+    options?: OneShotOptions,
+  ): Promise<NonSharedBuffer> {
     const shot = this.#macShot(algorithm, options as Options);
     const output = options?.output;
     const secret = keyBytes(key);

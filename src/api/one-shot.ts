@@ -16,7 +16,7 @@ import type { AeadSession, CipherSession, DigestSession, Direction } from '../dr
 import { checkIv, checkKey } from '../drivers/parameters.js';
 import { AuthenticationError } from '../errors.js';
 import type { Route } from '../routing/router.js';
-import { resultBuffer } from './arguments.js';
+import { type NonSharedBuffer, resultBuffer } from './arguments.js';
 import { unpaddedLength } from './blocks.js';
 import { badDecrypt, wrongFinalBlockLength } from './openssl-errors.js';
 
@@ -196,7 +196,7 @@ export function cipherOnce(
   data: Uint8Array,
   padding: boolean,
   given: unknown,
-): Buffer {
+): NonSharedBuffer {
   const block = shot.algorithm.blockBytes;
   const length = lengthOf(data);
   const session = cipherSession(shot, direction, key, iv);
@@ -244,7 +244,7 @@ export function aeadOnce(
   aad: Uint8Array,
   tagBytes: number,
   given: unknown,
-): Buffer {
+): NonSharedBuffer {
   const { algorithm, route } = shot;
   const keeper = shot.keeper<AeadSession>(slotOf(direction, tagBytes));
   checkIv(algorithm, iv);
@@ -270,7 +270,11 @@ export function aeadOnce(
   return output;
 }
 
-export function digestOnce(shot: OneShot<HashAlgorithm>, data: Uint8Array, output: Buffer): Buffer {
+export function digestOnce(
+  shot: OneShot<HashAlgorithm>,
+  data: Uint8Array,
+  output: NonSharedBuffer,
+): NonSharedBuffer {
   const keeper = shot.keeper<DigestSession>(0);
   const session =
     keeper.get() ?? keeper.put(shot.route.driver.hash(shot.algorithm, shot.route.options), NONE);
@@ -282,8 +286,8 @@ export function macOnce(
   shot: OneShot<MacAlgorithm>,
   key: Uint8Array,
   data: Uint8Array,
-  output: Buffer,
-): Buffer {
+  output: NonSharedBuffer,
+): NonSharedBuffer {
   const { algorithm, route } = shot;
   const keeper = shot.keeper<DigestSession>(0);
   let session = keeper.get();
@@ -306,7 +310,7 @@ export async function cipherOnceAsync(
   { algorithm, route }: OneShot<CipherAlgorithm>,
   request: CipherRequest,
   padding: boolean,
-): Promise<Buffer> {
+): Promise<NonSharedBuffer> {
   const { direction, key, iv, data } = request;
   checkIv(algorithm, iv);
   const session = route.driver.cipher(algorithm, direction, key, iv, route.options);
@@ -340,7 +344,7 @@ export async function aeadOnceAsync(
   request: CipherRequest,
   aad: Uint8Array,
   tagBytes: number,
-): Promise<Buffer> {
+): Promise<NonSharedBuffer> {
   const { direction, key, data } = request;
   const iv = copyOf(request.iv ?? NONE);
   checkIv(algorithm, iv);
@@ -371,7 +375,7 @@ export async function digestOnceAsync(
   data: Uint8Array,
   length: number,
   output: unknown,
-): Promise<Buffer> {
+): Promise<NonSharedBuffer> {
   try {
     const result = Buffer.allocUnsafeSlow(length);
     await session.onceAsync(copyOf(data), result);
@@ -381,7 +385,7 @@ export async function digestOnceAsync(
   }
 }
 
-function deliver(result: Buffer, output: unknown): Buffer {
+function deliver(result: NonSharedBuffer, output: unknown): NonSharedBuffer {
   if (output === undefined) return result;
   const given = resultBuffer(result.length, output);
   given.set(result);
