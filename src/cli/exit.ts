@@ -15,7 +15,7 @@ export function report(error: unknown, command?: string): number {
   if (error instanceof ClosedPipe && !debug) return EXIT_FAILURE;
   const where = command === undefined ? 'hwcrypt' : `hwcrypt: ${command}`;
   const { message } = error instanceof Error ? error : new Error(String(error));
-  writeError(`${where}: ${oneLine(message)}`);
+  writeError(`${where}: ${oneLine(inWords(message))}`);
   if (debug && error instanceof Error) {
     writeError(error.stack ?? '');
     if (error.cause instanceof Error) writeError(`caused by: ${error.cause.stack ?? ''}`);
@@ -26,6 +26,14 @@ export function report(error: unknown, command?: string): number {
 function isUsage(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'USAGE' || code === 'ERR_INVALID_ARG_VALUE';
+}
+
+/** `error:0308010C:digital envelope routines::unsupported` says nothing to most people; its last part is in words. */
+function inWords(message: string): string {
+  const [, library, reason] = /^error:[0-9A-F]{8}:([^:]*):[^:]*:(.+)$/s.exec(message) ?? [];
+  return reason === undefined
+    ? message
+    : `OpenSSL refuses: ${reason} (${library}; HWCRYPT_DEBUG=1 says where)`;
 }
 
 /** Names of files and options are in messages: what would move the cursor of a terminal is spelt out. */

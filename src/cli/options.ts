@@ -168,12 +168,16 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
     const extra = operands[most] as string;
     throw new HwcryptError(
       'USAGE',
-      most === 0
-        ? `unexpected argument "${extra}"${byName.has('in') ? ' (files are given with -in and -out)' : ''}`
-        : `one argument too many: "${extra}"`,
+      most === 0 ? `unexpected argument "${extra}"${filesHint(byName)}` : `one argument too many: "${extra}"`,
     );
   }
   return { given: new Given(values), operands, help };
+}
+
+/** Where files go in a command that takes none as operands. */
+function filesHint(known: ReadonlyMap<string, OptionSpec>): string {
+  if (!known.has('in')) return '';
+  return known.has('out') ? ' (files are given with -in and -out)' : ' (a file is given with -in)';
 }
 
 const bare = (name: string): string => name.replace(/^--?/, '');

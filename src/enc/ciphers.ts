@@ -60,7 +60,7 @@ export function requireEncCipher(name: string): CipherAlgorithm {
         'key wrap ciphers not supported: they take one short message, not a stream',
       );
     }
-    const near = suggest(name).filter((other) => findCipher(other)?.kind === 'cipher');
+    const near = suggestCiphers(name);
     throw new HwcryptError(
       'USAGE',
       `Unknown cipher: ${name}${near.length > 0 ? ` (did you mean ${near.join(', ')}?)` : ' (see hwcrypt list ciphers)'}`,
@@ -73,4 +73,12 @@ export function requireEncCipher(name: string): CipherAlgorithm {
     throw new HwcryptError('USAGE', 'XTS ciphers not supported: they encrypt disk sectors, not streams');
   }
   return found;
+}
+
+/** Names near one that nobody knows, of ciphers that `enc` takes. */
+export function suggestCiphers(name: string): readonly string[] {
+  return suggest(name).filter((near) => {
+    const cipher = findCipher(near);
+    return cipher?.kind === 'cipher' && cipher.mode !== 'xts';
+  });
 }

@@ -7,10 +7,17 @@ export function megabytes(bytes: number): string {
   return `${value.toFixed(value < 10 ? 2 : 1)} ${unit}`;
 }
 
-/** Bytes in elapsed nanoseconds: `812 MB/s`. */
+/** Bytes in elapsed nanoseconds: `812 MB/s`, `43.1 kB/s`; `-` where there is nothing to tell. */
 export function rate(bytes: number, elapsedNs: number): string {
-  const value = elapsedNs > 0 ? (bytes * 1000) / elapsedNs : 0;
-  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} MB/s`;
+  if (bytes === 0 || elapsedNs <= 0) return '-';
+  const perSecond = (bytes * 1e9) / elapsedNs;
+  const [value, unit] =
+    perSecond < 1e3
+      ? [perSecond, 'B/s']
+      : perSecond < 1e5
+        ? [perSecond / 1e3, 'kB/s']
+        : [perSecond / 1e6, 'MB/s'];
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
 }
 
 /** `1.23 s`, `45.6 ms`. */

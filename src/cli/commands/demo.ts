@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { CipherAlgorithm } from '../../algorithms.js';
 import { allDrivers } from '../../drivers/registry.js';
-import { requireEncCipher } from '../../enc/ciphers.js';
+import { findCipher, requireEncCipher, suggestCiphers } from '../../enc/ciphers.js';
 import { onInterrupt } from '../../enc/interrupt.js';
 import { Input, printable } from '../../enc/io.js';
 import { runEnc } from '../../enc/run.js';
-import { describeReason, HwcryptError } from '../../errors.js';
+import { describeReason, HwcryptError, type Reason } from '../../errors.js';
 import { driverInventory, driversText } from '../../report/inventory.js';
 import { table } from '../../report/table.js';
 import { wrap } from '../../report/text.js';
@@ -29,7 +29,8 @@ export const command: CommandSpec = {
     { names: ['--json'], help: 'JSON, as docs/json.md describes it' },
     { names: ['-q', '--quiet-header'], help: 'Without the list of drivers' },
   ],
-  resolve: (name) => (/^[a-z0-9-]+$/i.test(name) ? ['cipher', name] : undefined),
+  resolve: (name) => (findCipher(name) ? ['cipher', name] : undefined),
+  suggest: suggestCiphers,
   run,
 };
 
@@ -42,6 +43,26 @@ interface Outcome {
   readonly equal?: boolean;
   /** Why there is no result. */
   readonly problem?: string;
+  /** The same in a few words, for the table. */
+  readonly short?: string;
+}
+
+/** What fits into a cell; the whole reason is told below the table. */
+function inShort(reason: Reason | undefined): string {
+  switch (reason?.code) {
+    case 'AF_ALG_ABSENT':
+      return 'not in this kernel';
+    case 'AF_ALG_DISABLED':
+    case 'SECCOMP':
+    case 'LSM_DENIED':
+      return 'not permitted';
+    case 'ALGORITHM_UNKNOWN':
+    case 'ALGORITHM_NOT_BUILT':
+    case 'ALGORITHM_NOT_OFFERED':
+      return 'not offered';
+    default:
+      return 'not possible';
+  }
 }
 
 async function run(given: Given): Promise<number> {
@@ -60,10 +81,10 @@ async function run(given: Given): Promise<number> {
   if (!json && !given.has('quiet-header') && !given.has('q')) {
     writeText(`${driversText(drivers, width ?? 80)}\n`);
   }
-  if (!json)
-    writeText(
-      `Encrypting ${printable(file)} (${megabytes(bytes)}) with ${cipher.name} on Linux ${release()}:\n\n`,
-    );
+  if (!json) {
+    const heading = `Encrypting ${printable(file)} (${megabytes(bytes)}) with ${cipher.name} on Linux ${release()}:`;
+    writeText(`${wrap(heading, width ?? 80).join('\n')}\n\n`);
+  }
 
   const folder = mkdtempSync(join(tmpdir(), 'hwcrypt-demo-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -78,14 +99,20 @@ async function run(given: Given): Promise<number> {
       outcomes.push(
         available
           ? await tryDriver(name, cipher, key, iv, file, join(folder, name), wanted)
-          : { driver: name, problem: reason ? describeReason(reason) : 'not available' },
+          : {
+              driver: name,
+              problem: reason ? describeReason(reason) : 'not available',
+              short: inShort(reason),
+            },
       );
     }
     // Nothing proved is not the same as proved.
     const failed =
       outcomes.some(({ equal }) => equal === false) || !outcomes.some(({ equal }) => equal === true);
     if (json) {
-      writeText(`${JSON.stringify({ file, bytes, cipher: cipher.name, reference, outcomes }, null, 2)}\n`);
+      const told = outcomes.map(({ short, ...outcome }) => outcome);
+      const report = { file, bytes, cipher: cipher.name, reference, outcomes: told };
+      writeText(`${JSON.stringify(report, null, 2)}\n`);
     } else {
       writeText(outcomesText(outcomes, reference, bytes, width ?? 80));
       writeText(closing(outcomes, reference, width ?? 80));
@@ -102,7 +129,13 @@ interface Reference {
   readonly elapsedNs: number;
 }
 
-/** What everybody else must produce: by `openssl enc` where it is installed, else by node:crypto. */
+/** Old ciphers are in a provider of their own, which OpenSSL 3 has to be told of; not every installation has it. */
+const PROVIDERS: readonly (readonly string[])[] = [[], ['-provider', 'legacy', '-provider', 'default']];
+
+/**
+ * What everybody else must produce: by `openssl enc` where it is installed, else by node:crypto.
+ * @throws HwcryptError NO_DRIVER where neither has the cipher
+ */
 async function makeReference(
   cipher: CipherAlgorithm,
   key: Buffer,
@@ -110,17 +143,29 @@ async function makeReference(
   file: string,
   target: string,
 ): Promise<Reference> {
-  const start = process.hrtime.bigint();
   const options = ['enc', `-${cipher.name}`, '-K', key.toString('hex'), '-in', file, '-out', target];
   if (cipher.ivBytes > 0) options.push('-iv', iv.toString('hex'));
-  const status = await new Promise<number>((resolve) => {
-    const child = spawn('openssl', options, { stdio: 'ignore' });
-    child.on('error', () => resolve(-1));
-    child.on('close', (code) => resolve(code ?? -1));
-  });
-  if (status === 0) return { name: 'openssl enc', elapsedNs: Number(process.hrtime.bigint() - start) };
+  for (const providers of PROVIDERS) {
+    const start = process.hrtime.bigint();
+    const status = await new Promise<number>((resolve) => {
+      const child = spawn('openssl', [...options, ...providers], { stdio: 'ignore' });
+      child.on('error', () => resolve(-1));
+      child.on('close', (code) => resolve(code ?? -1));
+    });
+    if (status === 0) return { name: 'openssl enc', elapsedNs: Number(process.hrtime.bigint() - start) };
+  }
   const again = process.hrtime.bigint();
-  const node = createCipheriv(cipher.name, key, cipher.ivBytes > 0 ? iv : null);
+  let node: ReturnType<typeof createCipheriv>;
+  try {
+    node = createCipheriv(cipher.name, key, cipher.ivBytes > 0 ? iv : null);
+  } catch (error) {
+    throw new HwcryptError(
+      'NO_DRIVER',
+      `nobody to compare ${cipher.name} with: neither node:crypto nor openssl enc does it here (old ciphers need ` +
+        'the openssl command with its legacy provider)',
+      { cause: error },
+    );
+  }
   await pipeline(createReadStream(file), node, createWriteStream(target));
   return { name: 'node:crypto', elapsedNs: Number(process.hrtime.bigint() - again) };
 }
@@ -166,7 +211,7 @@ async function tryDriver(
     };
   } catch (error) {
     if (!(error instanceof HwcryptError)) throw error;
-    return { driver: name, problem: error.message };
+    return { driver: name, problem: error.message, short: inShort(error.reason) };
   }
 }
 
@@ -199,7 +244,7 @@ function outcomesText(
 ): string {
   const rows = outcomes.map((outcome) =>
     outcome.elapsedNs === undefined
-      ? [outcome.driver, '', '', '', '', outcome.problem ?? '']
+      ? [outcome.driver, '', '', '', '', outcome.short ?? '']
       : [
           outcome.driver,
           outcome.implementation ?? '',
@@ -235,7 +280,12 @@ function closing(outcomes: readonly Outcome[], reference: Reference, width: numb
   const done = outcomes.filter(({ equal }) => equal !== undefined);
   const wrong = done.filter(({ equal }) => !equal);
   const afalg = outcomes.find(({ driver }) => driver === 'afalg');
+  const problems = outcomes.flatMap(({ driver, problem = '' }) =>
+    problem === '' ? [] : [problem.startsWith(`${driver}: `) ? problem : `${driver}: ${problem}`],
+  );
   const lines = [
+    ...problems,
+    ...(problems.length > 0 ? [''] : []),
     done.length === 0
       ? `None of ${outcomes.length} drivers ran: nothing was compared.`
       : wrong.length === 0

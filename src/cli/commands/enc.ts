@@ -1,6 +1,6 @@
 /** `hwcrypt enc`: OpenSSL's enc, in its options, its file format and its messages. */
-import { algorithms, type CipherAlgorithm, suggest } from '../../algorithms.js';
-import { findCipher, requireEncCipher } from '../../enc/ciphers.js';
+import { algorithms, type CipherAlgorithm } from '../../algorithms.js';
+import { findCipher, requireEncCipher, suggestCiphers } from '../../enc/ciphers.js';
 import { DEFAULT_ITERATIONS, type Kdf, requireDigest } from '../../enc/kdf.js';
 import { type EncOptions, runEnc } from '../../enc/run.js';
 import { HwcryptError } from '../../errors.js';
@@ -95,11 +95,7 @@ export const command: CommandSpec = {
   ],
   notes: NOTES,
   resolve: (name) => (findCipher(name) ? ['cipher', name] : wrapName(name)),
-  suggest: (name) =>
-    suggest(name).filter((near) => {
-      const cipher = findCipher(near);
-      return cipher?.kind === 'cipher' && cipher.mode !== 'xts';
-    }),
+  suggest: suggestCiphers,
   run,
 };
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { command as rand } from '#src/cli/commands/rand.js';
 import type { Inventory } from '#src/report/index.js';
-import { failure, hwcrypt, ROOT, scratch } from './helpers.js';
+import { failure, hwcrypt, noOpenssl, ROOT, scratch } from './helpers.js';
 
 const cwd = scratch();
 
@@ -102,6 +102,22 @@ test('rand: forms and lengths as openssl rand has them', async () => {
   }
 });
 
+test('demo: old ciphers are compared with what openssl does when it is told of them', {
+  skip: noOpenssl,
+}, () => {
+  const { stdout, stderr, status } = hwcrypt(['demo', '-q', '-rc4', '-in', join(ROOT, 'LICENSE')]);
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /^libcrypto +legacy .* equal$/m);
+  assert.match(stdout, /^openssl enc .* reference$/m);
+  // Neither openssl nor node:crypto: one line that says so, and nothing of OpenSSL's numbers.
+  const alone = hwcrypt(['demo', '-q', '-rc4', '-in', join(ROOT, 'LICENSE')], { env: { PATH: '/nowhere' } });
+  assert.equal(alone.status, 1);
+  assert.match(alone.stderr, /^hwcrypt: demo: nobody to compare rc4 with: .*legacy provider\)\n$/);
+  const extra = hwcrypt(['demo', 'file']);
+  assert.equal(extra.status, 2);
+  assert.equal(extra.stderr, 'hwcrypt: demo: unexpected argument "file" (a file is given with -in)\n');
+});
+
 test('demo: every driver that is there, the results equal, nothing left behind', () => {
   const file = join(cwd, 'file');
   writeFileSync(file, Buffer.alloc(3_000_000, 'demo'));
@@ -119,5 +135,13 @@ test('demo: every driver that is there, the results equal, nothing left behind',
   };
   assert.equal(json.cipher, 'aes-128-ctr');
   assert.ok(json.outcomes.every(({ equal, problem }) => equal === true || problem !== undefined));
+  // A file of a few bytes takes no time that could be called a rate, but some.
+  writeFileSync(file, 'few');
+  const small = hwcrypt(['demo', '-q', '-in', file]).stdout;
+  assert.doesNotMatch(small, /0\.00 MB\/s/);
+  assert.ok(
+    small.split('\n').every((line) => line.length <= 80),
+    small,
+  );
   assert.match(hwcrypt(['demo', '-in', join(cwd, 'gone')]).stderr, /^hwcrypt: demo: there is no file/);
 });

@@ -38,7 +38,10 @@ test('units', () => {
   assert.equal(megabytes(1_073_741_824), '1.07 GB');
   assert.equal(rate(1_000_000_000, 1e9), '1000 MB/s');
   assert.equal(rate(1_000_000, 1e9), '1.00 MB/s');
-  assert.equal(rate(1, 0), '0.00 MB/s');
+  assert.equal(rate(1, 0), '-');
+  assert.equal(rate(0, 1e9), '-');
+  assert.equal(rate(6, 14e6), '429 B/s');
+  assert.equal(rate(43_100, 1e9), '43.1 kB/s');
   assert.equal(seconds(1_234_567_890), '1.23 s');
   assert.equal(seconds(45_600_000), '45.6 ms');
   assert.equal(duration(7.2e9), '8 s');
