@@ -102,8 +102,15 @@ export class UnavailableError extends HwcryptError {
   declare readonly reason: Reason;
   readonly driver: string;
 
-  constructor(code: HwcryptCode, driver: string, what: string, reason: Reason) {
-    super(code, `${what}: ${describeReason(reason)}`, { reason });
+  /** @param told the reason in words, where there is more to tell: other drivers' reasons. */
+  constructor(
+    code: HwcryptCode,
+    driver: string,
+    what: string,
+    reason: Reason,
+    told: string = describeReason(reason),
+  ) {
+    super(code, `${what}: ${told}`, { reason });
     this.name = 'UnavailableError';
     this.driver = driver;
   }

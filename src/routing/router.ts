@@ -4,13 +4,17 @@
  * This file: an order of drivers, tried from the front, once an algorithm. Whoever is passed over is remembered with the
  * typed reason, and a fallback is announced: on the diagnostics channel `hwcrypt:fallback`, to the instance's own
  * listener, or else as a process warning. Never silent.
+ *
+ * A fallback leads away from what somebody asked for. Where drivers were named, that is every driver passed over. In the
+ * default order nobody asked for any: there it is a driver that cannot be used here at all or fails, and not one that
+ * simply does not have the algorithm (serpent is nobody's but the kernel's).
  */
 import { channel } from 'node:diagnostics_channel';
 
 import type { Algorithm } from '../algorithms.js';
 import type { Driver, DriverName } from '../drivers/driver.js';
 import { allDrivers, type DriverChoice, parseDriver } from '../drivers/registry.js';
-import { describeReason, HwcryptError, type Reason, UnavailableError } from '../errors.js';
+import { describeReason, HwcryptError, type Reason, type ReasonCode, UnavailableError } from '../errors.js';
 
 /** A driver that stood earlier in the order, and why it did not get the work. */
 export interface PassedOver {
@@ -42,10 +46,21 @@ export interface Fallback {
 
 const FALLBACK = channel('hwcrypt:fallback');
 
+/** The driver is there and works, and does not have the algorithm. */
+const NOT_HAD: ReadonlySet<ReasonCode> = new Set([
+  'ALGORITHM_UNKNOWN',
+  'ALGORITHM_NOT_BUILT',
+  'ALGORITHM_NOT_OFFERED',
+]);
+
 /** One line: who was passed over and why, and who does the work. */
 export function describeFallback(algorithm: Algorithm, route: Route): string {
-  const causes = route.passedOver.map(({ driver, reason }) => `${driver}: ${describeReason(reason)}`);
-  return `${algorithm.name} is done by ${route.label}, since ${causes.join('; ')}`;
+  return `${algorithm.name} is done by ${route.label}, since ${causes(route.passedOver)}`;
+}
+
+/** Each driver's reason, once. */
+function causes(passedOver: readonly PassedOver[]): string {
+  return passedOver.map(({ driver, reason }) => `${driver}: ${describeReason(reason)}`).join('; ');
 }
 
 export interface RouterOptions {
@@ -58,12 +73,15 @@ export interface RouterOptions {
 export class Router {
   readonly order: readonly DriverChoice[];
   readonly #onFallback: ((fallback: Fallback) => void) | undefined;
+  /** Did somebody name the drivers? */
+  readonly #asked: boolean;
   /** Keyed by the entry itself: names of the table are unique, but ad hoc entries may repeat. */
   #routes = new Map<Algorithm, Route>();
 
   constructor(options: RouterOptions = {}) {
     const { drivers } = options;
     this.#onFallback = options.onFallback;
+    this.#asked = drivers !== undefined;
     const specs = drivers === undefined ? allDrivers().map(({ name }) => name as string) : [drivers].flat();
     if (specs.length === 0) throw new HwcryptError('NO_DRIVER', 'the list of drivers is empty');
     this.order = specs.map(parseDriver);
@@ -84,7 +102,9 @@ export class Router {
       if (support.supported) {
         const route: Route = { driver, ...options, label, options, passedOver };
         this.#routes.set(algorithm, route);
-        if (passedOver.length > 0) this.#announce(algorithm, route);
+        if (passedOver.some(({ reason }) => this.#asked || !NOT_HAD.has(reason.code))) {
+          this.#announce(algorithm, route);
+        }
         return route;
       }
       passedOver.push({ driver: label, reason: support.reason });
@@ -102,8 +122,9 @@ export class Router {
     throw new UnavailableError(
       'NO_DRIVER',
       first.driver,
-      `no driver can do ${algorithm.name}: ${passedOver.map(({ driver, reason }) => `${driver}: ${reason.message}`).join('; ')}`,
+      `no driver can do ${algorithm.name}`,
       first.reason,
+      causes(passedOver),
     );
   }
 

@@ -70,7 +70,9 @@ describe('open()', () => {
       (error) =>
         error instanceof UnavailableError &&
         error.code === 'NO_DRIVER' &&
-        /node.*libcrypto/.test(error.message),
+        error.message ===
+          'no driver can do serpent-256-cbc: node: node:crypto has no serpent-256-cbc of 256 bits; ' +
+            'libcrypto: this OpenSSL has no serpent-256-cbc',
     );
     assert.throws(() => pinned.createCipheriv('nonsense', 'k', 'v'), coded('ERR_CRYPTO_UNKNOWN_CIPHER'));
   });
@@ -161,6 +163,31 @@ describe('a fallback is announced', () => {
     }
     assert.equal(heard.length, 1);
     assert.equal((heard[0] as hwcrypt.Fallback).driver, 'libcrypto');
+  });
+
+  test('in the default order: a driver that cannot be used, not one that lacks the algorithm', (t) => {
+    const heard: hwcrypt.Fallback[] = [];
+    const driverOf = () =>
+      open({ onFallback: (fallback) => heard.push(fallback) }).route('aes-128-cbc').driver.name;
+    const libcrypto = getDriver('libcrypto');
+    const lacks: hwcrypt.Support = {
+      supported: false,
+      reason: { code: 'ALGORITHM_UNKNOWN', message: 'it has none' },
+    };
+    const { mock } = t.mock.method(libcrypto, 'supports', () => lacks);
+    assert.equal(driverOf(), 'node');
+    assert.equal(heard.length, 0);
+    open({ drivers: ['libcrypto', 'node'], onFallback: (fallback) => heard.push(fallback) }).route(
+      'aes-128-cbc',
+    );
+    assert.equal(heard.length, 1);
+    mock.restore();
+    t.mock.method(libcrypto, 'probe', () => ({
+      available: false,
+      reason: { code: 'FFI_UNAVAILABLE', message: 'no koffi for this platform' },
+    }));
+    assert.equal(driverOf(), 'node');
+    assert.match(heard[1]?.message ?? '', /aes-128-cbc is done by node, since libcrypto: no koffi/);
   });
 
   test('by a process warning where nobody listens', async () => {
