@@ -91,7 +91,12 @@ const ON_CPU: readonly (readonly [pattern: RegExp, what: string])[] = [
     /[-_]generic$|^(?:ecb|cbc|digest|compress|cipher)[-_]null$|^(?:cipher_null|ecb-cipher_null|digest_null-generic)$/,
     'portable C code',
   ],
-  [/-fixed-time$|-lib$/, 'portable C code'],
+  [/-fixed-time$/, 'portable C code'],
+  // crypto/sha256.c and its like since 6.16 are named after lib/crypto or after the architecture that it was built for.
+  [
+    /-lib$|-(?:powerpc|riscv|sparc|loongarch)$|^(?:sha\d+|crc\w+|x?chacha\d*|poly1305|blake2\w+)-(?:x86|arm|arm64)$/,
+    'the kernel’s own library, software on the CPU',
+  ],
   [/-aesni(?:-avx\w*)?$|-aesni-|^__.*aesni|-vaes-/, 'AES instructions of an x86 CPU'],
   [
     /-(?:avx|avx2|avx512\w*|avx10_\d+|ssse3|sse2|sse4\w*|i586|x86_64|x86|simd|asm|pclmul\w*|clmulni|ni|3way|4way|8way|16way|gfni\w*)(?:-|$)/,

@@ -147,10 +147,13 @@ export interface Inventory {
   readonly kernel?: KernelInventory;
 }
 
-const WIDTH = 80;
+/** Where there is no terminal: wide enough for a row of facts, and still readable where it is pasted. */
+const PIPE_COLUMNS = 120;
+/** A narrower column of verdicts is put below the facts instead. */
+const LEAST_VERDICT = 40;
 
-/** @param width of the terminal, where it is one: then the last column is wrapped into it. */
-export function driversText(drivers: readonly DriverEntry[], width?: number): string {
+/** @param width of the terminal, where it is one. The last column is wrapped. */
+export function driversText(drivers: readonly DriverEntry[], width = PIPE_COLUMNS): string {
   const rows = drivers.map(({ name, available, version, reason }) => [
     name,
     available ? 'yes' : 'no',
@@ -167,8 +170,9 @@ export function driversText(drivers: readonly DriverEntry[], width?: number): st
   return text;
 }
 
-function lines(text: string, width: number | undefined): string {
-  return width === undefined ? `${text}\n` : `${wrap(text, width).join('\n  ')}\n`;
+function lines(text: string, width: number): string {
+  // What goes on is set in by two columns.
+  return `${wrap(text, width - 2).join('\n  ')}\n`;
 }
 
 const KIND_TITLES: Readonly<Record<Kind, string>> = {
@@ -178,11 +182,16 @@ const KIND_TITLES: Readonly<Record<Kind, string>> = {
   mac: 'MAC',
 };
 
-/** The matrix; a mark in the last column refers to a note below. */
+/**
+ * The matrix; a mark in the last column refers to a note below.
+ *
+ * @param all rows too that no driver here has.
+ */
 export function algorithmsText(
   entries: readonly AlgorithmEntry[],
   drivers: readonly DriverEntry[],
-  width?: number,
+  all: boolean,
+  width = PIPE_COLUMNS,
 ): string {
   const present = drivers.filter(({ available }) => available).map(({ name }) => name);
   const notes: string[] = [];
@@ -194,8 +203,11 @@ export function algorithmsText(
     return `${status} [${at + 1}]`;
   };
   const sections: string[] = [];
+  const shown = entries.filter(
+    (entry) => all || Object.values(entry.drivers).some(({ supported }) => supported),
+  );
   for (const kind of ['cipher', 'aead', 'hash', 'mac'] as const) {
-    const rows = entries
+    const rows = shown
       .filter((entry) => entry.kind === kind)
       .map((entry) => [entry.name, ...present.map((name) => cell(entry.drivers[name])), mark(entry)]);
     if (rows.length === 0) continue;
@@ -206,7 +218,10 @@ export function algorithmsText(
       ),
     );
   }
-  let legend = 'yes: on the CPU; hw: by an accelerator; hw?: nobody knows by what; -: not at all\n';
+  let legend = '';
+  const hidden = entries.length - shown.length;
+  if (hidden > 0) legend += lines(`${hidden} more that no driver here offers (--all)`, width);
+  legend += lines('yes: on the CPU; hw: by an accelerator; hw?: nobody knows by what; -: not at all', width);
   for (const [i, note] of notes.entries()) legend += lines(`[${i + 1}] ${note}`, width);
   return [...sections, legend].join('\n');
 }
@@ -219,8 +234,11 @@ function cell(entry: SupportEntry | undefined): string {
 /** Compression and public keys: in the kernel's list, and nothing that hwcrypt does. */
 const OTHER_TYPES = /comp|akcipher|kpp|sig/;
 
-export function kernelText(kernel: KernelInventory, all: boolean, width?: number): string {
-  const heading = `Linux ${kernel.release ?? 'of unknown release'}: implementations by priority, * is what the name gets\n`;
+export function kernelText(kernel: KernelInventory, all: boolean, width = PIPE_COLUMNS): string {
+  const heading = lines(
+    `Linux ${kernel.release ?? 'of unknown release'}: implementations by priority, * is what the name gets`,
+    width,
+  );
   if (kernel.source === 'none') {
     return `${heading}${lines(`neither netlink nor /proc/crypto tells${kernel.reason ? `: ${describeReason(kernel.reason)}` : ''}`, width)}`;
   }
@@ -248,7 +266,7 @@ export function kernelText(kernel: KernelInventory, all: boolean, width?: number
       rows,
       width,
     ) +
-    (hidden > 0 ? `${hidden} more are internal helpers, compression or public keys (--all)\n` : '')
+    (hidden > 0 ? `${hidden} more: internal helpers, compression or public keys (--all)\n` : '')
   );
 }
 
@@ -259,17 +277,17 @@ export function kernelText(kernel: KernelInventory, all: boolean, width?: number
 function grouped(
   titles: Parameters<typeof table>[0],
   rows: readonly (readonly string[])[],
-  width: number | undefined,
+  width: number,
 ): string {
-  if (width === undefined) return table(titles, rows);
   const facts = table(
     titles.slice(0, 4),
     rows.map((row) => row.slice(0, 4)),
   ).split('\n');
-  let text = `${facts[0]}\n`;
-  for (const [i, row] of rows.entries()) {
-    text += `${facts[i + 1]}\n`;
-    for (const line of wrap(row[4] ?? '', Math.max(WIDTH / 2, width - 4))) text += `    ${line}\n`;
+  if (Math.max(...facts.map((line) => line.length)) + LEAST_VERDICT <= width) {
+    return table(titles, rows, width);
   }
+  const verdict = (cell: string): string => wrap(cell, width - 4).join('\n    ');
+  let text = `${facts[0]}\n    ${titles[4]?.title ?? ''}\n`;
+  for (const [i, row] of rows.entries()) text += `${facts[i + 1]}\n    ${verdict(row[4] ?? '')}\n`;
   return text;
 }

@@ -29,9 +29,12 @@ export const command: CommandSpec = {
   operands: 1,
   options: [
     { names: ['--json'], help: 'JSON, as docs/json.md describes it' },
-    { names: ['--all'], help: 'With kernel: internal helpers too' },
+    {
+      names: ['--all'],
+      help: 'Algorithms too that no driver here offers, and the kernel’s internal helpers',
+    },
   ],
-  notes: `Without a topic: drivers and algorithms, and the kernel where it has an accelerator.
+  notes: `Without a topic: drivers, algorithms and the kernel's implementations.
 A driver that is not there is listed with the cause and the cure.`,
   run,
 };
@@ -60,7 +63,7 @@ async function run(given: Given, [topic]: readonly string[]): Promise<number> {
   const width = terminalColumns();
   const parts: string[] = [];
   if (topic === undefined || topic === 'drivers') parts.push(driversText(drivers, width));
-  if (algorithms) parts.push(algorithmsText(algorithms, drivers, width));
+  if (algorithms) parts.push(algorithmsText(algorithms, drivers, given.has('all'), width));
   if (kernel) parts.push(kernelText(kernel, given.has('all'), width));
   writeText(parts.join('\n'));
   return 0;

@@ -61,6 +61,9 @@ const SOFTWARE = [
   'aes-lib',
   'sha256-lib',
   'hmac-sha256-lib',
+  'sha256-x86',
+  'sha1-powerpc',
+  'poly1305-riscv',
   'cbc(aes-generic)',
   'xts(ecb(aes-generic))',
   'gcm_base(ctr(aes-generic),ghash-generic)',
@@ -175,4 +178,19 @@ test('templates come apart', () => {
   assert.deepEqual(leaves('plain'), ['plain']);
   assert.deepEqual(leaves('odd()'), ['odd()']);
   assert.deepEqual(leaves('broken(a'), ['broken(a']);
+});
+
+test('the kernel’s library may use instructions of the CPU: it is not called portable C', () => {
+  for (const driver of [
+    'sha256-lib',
+    'hmac-sha512-lib',
+    'aes-lib',
+    'sha256-arm64',
+    'sha256-riscv',
+    'crc32c-x86',
+  ]) {
+    const { hardware, evidence } = judgeHardware({ driver });
+    assert.equal(hardware, 'no');
+    assert.deepEqual(evidence, [`${driver} is the kernel’s own library, software on the CPU`]);
+  }
 });
