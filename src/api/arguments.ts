@@ -91,7 +91,12 @@ const ofDataView = getters(DataView.prototype);
  * @throws TypeError ERR_INVALID_STATE where the view's buffer is detached or was shrunk under it.
  */
 export function viewBytes(view: ArrayBufferView, name: string): Uint8Array {
-  if (isUint8Array(view)) return lengthOf(view) > 0 ? view : bytes(view, name);
+  // The usual case, kept small for V8 to build it into its callers.
+  return isUint8Array(view) && lengthOf(view) > 0 ? view : otherBytes(view, name);
+}
+
+function otherBytes(view: ArrayBufferView, name: string): Uint8Array {
+  if (isUint8Array(view)) return bytes(view, name);
   const of = isDataView(view) ? ofDataView : ofTypedArray;
   try {
     const size = of.size(view);
@@ -235,7 +240,10 @@ export function encoded(
 
 /** An output for the result of exactly `length` bytes: the caller's, checked, or a new one. */
 export function resultBuffer(length: number, given?: unknown): NonSharedBuffer {
-  if (given === undefined) return Buffer.allocUnsafe(length);
+  return given === undefined ? Buffer.allocUnsafe(length) : givenBuffer(length, given);
+}
+
+function givenBuffer(length: number, given: unknown): NonSharedBuffer {
   if (!isUint8Array(given)) throw invalidType('options.output', 'an instance of Uint8Array', given);
   const output = bytes(given, 'options.output');
   const size = lengthOf(output);

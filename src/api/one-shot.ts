@@ -174,17 +174,18 @@ function cipherSession(
   const { algorithm, route } = shot;
   const keeper = shot.keeper<CipherSession>(slotOf(direction));
   const session = keeper.get();
+  if (session !== undefined && keeper.key.is(key)) {
+    session.restart(iv);
+    return session;
+  }
   // In node:crypto's order: the IV is looked at before the key.
   checkIv(algorithm, iv);
   if (session === undefined) {
     return keeper.put(route.driver.cipher(algorithm, direction, key, iv, route.options), key);
   }
-  if (keeper.key.is(key)) session.restart(iv);
-  else {
-    checkKey(algorithm, key);
-    keeper.key.set(key);
-    session.restart(iv, key);
-  }
+  checkKey(algorithm, key);
+  keeper.key.set(key);
+  session.restart(iv, key);
   return session;
 }
 
@@ -200,6 +201,12 @@ export function cipherOnce(
   const block = shot.algorithm.blockBytes;
   const length = lengthOf(data);
   const session = cipherSession(shot, direction, key, iv);
+  const { stage } = session;
+  // A caller's output for text that was padded must have room for the padding too; that is checked below.
+  const roomy = given !== undefined && padding && block > 1 && direction === 'decrypt';
+  if (stage !== undefined && length < stage.length && !roomy) {
+    return staged(session, stage, direction, data, length, padding, given);
+  }
   if (block === 1) {
     const output = resultBuffer(length, given);
     if (length > 0) session.update(data, output);
@@ -235,6 +242,37 @@ export function cipherOnce(
   return output.subarray(0, length - block + text);
 }
 
+/** A short message by way of the driver's own memory. */
+function staged(
+  session: CipherSession,
+  stage: Uint8Array,
+  direction: Direction,
+  data: Uint8Array,
+  length: number,
+  padding: boolean,
+  given: unknown,
+): NonSharedBuffer {
+  const block = session.algorithm.blockBytes;
+  const padded = block > 1 && padding;
+  let size = length;
+  stage.set(data);
+  if (padded && direction === 'encrypt') {
+    const fill = block - (length % block);
+    size = length + fill;
+    for (let i = length; i < size; i++) stage[i] = fill;
+  } else if (length % block !== 0 || (padded && length === 0)) throw wrongFinalBlockLength();
+  if (size === 0) return resultBuffer(0, given);
+  let result = session.updateStaged!(size);
+  if (padded && direction === 'decrypt') {
+    const text = unpaddedLength(part(result, size - block, block));
+    if (text < 0) throw badDecrypt();
+    result = part(result, 0, size - block + text);
+  }
+  const output = resultBuffer(lengthOf(result), given);
+  output.set(result);
+  return output;
+}
+
 export function aeadOnce(
   shot: OneShot<AeadAlgorithm>,
   direction: Direction,
@@ -247,11 +285,12 @@ export function aeadOnce(
 ): NonSharedBuffer {
   const { algorithm, route } = shot;
   const keeper = shot.keeper<AeadSession>(slotOf(direction, tagBytes));
-  checkIv(algorithm, iv);
   let session = keeper.get();
   if (session === undefined) {
+    checkIv(algorithm, iv);
     session = keeper.put(route.driver.aead(algorithm, direction, key, { ...route.options, tagBytes }), key);
   } else if (!keeper.key.is(key)) {
+    checkIv(algorithm, iv);
     checkKey(algorithm, key);
     keeper.key.set(key);
     session.rekey(key);

@@ -65,45 +65,55 @@ function detached(view: Uint8Array): boolean {
   }
 }
 
+// The errors are made elsewhere, so that the checks stay small enough for V8 to build them into their callers.
+function notBytes(view: unknown, label: string): TypeError {
+  return nodeTypeError(
+    'ERR_INVALID_ARG_TYPE',
+    `The "${label}" argument must be an instance of Uint8Array. ${received(view)}`,
+  );
+}
+
+function gone(label: string): TypeError {
+  return nodeTypeError(
+    'ERR_INVALID_STATE',
+    `The ArrayBuffer behind "${label}" is detached or no longer covers it`,
+  );
+}
+
+function wrongLength(label: string, wanted: string, size: number): RangeError {
+  return nodeRangeError(
+    'ERR_OUT_OF_RANGE',
+    `The value of "${label}.length" is out of range. It must be ${wanted}. Received ${size}`,
+  );
+}
+
 /**
- * Checks that `view` is a Uint8Array (a Buffer is one) over live memory and, where `length` is given, of exactly that many bytes.
- * @throws TypeError ERR_INVALID_ARG_TYPE; TypeError ERR_INVALID_STATE (detached); RangeError ERR_OUT_OF_RANGE.
+ * The length of `view`, which must be a Uint8Array (a Buffer is one) over live memory.
+ * @throws TypeError ERR_INVALID_ARG_TYPE; TypeError ERR_INVALID_STATE (detached).
+ */
+export function checkedLength(view: unknown, label: string): number {
+  // By the engine's own mark: a Proxy and an object with the right prototype pass for instances, and have no memory.
+  if (!isUint8Array(view)) throw notBytes(view, label);
+  const size = lengthOf(view);
+  if (size === 0 && detached(view)) throw gone(label);
+  return size;
+}
+
+/**
+ * As `checkedLength`, and returns the view; where `length` is given it must be exactly that many bytes long.
+ * @throws RangeError ERR_OUT_OF_RANGE too.
  */
 export function bytes(view: unknown, label: string, length?: number): Uint8Array {
-  // By the engine's own mark: a Proxy and an object with the right prototype pass for instances, and have no memory.
-  if (!isUint8Array(view)) {
-    throw nodeTypeError(
-      'ERR_INVALID_ARG_TYPE',
-      `The "${label}" argument must be an instance of Uint8Array. ${received(view)}`,
-    );
-  }
-  const size = lengthOf(view);
-  if (size === 0 && detached(view)) {
-    throw nodeTypeError(
-      'ERR_INVALID_STATE',
-      `The ArrayBuffer behind "${label}" is detached or no longer covers it`,
-    );
-  }
-  if (length !== undefined && size !== length) {
-    throw nodeRangeError(
-      'ERR_OUT_OF_RANGE',
-      `The value of "${label}.length" is out of range. It must be ${length}. Received ${size}`,
-    );
-  }
-  return view;
+  const size = checkedLength(view, label);
+  if (length !== undefined && size !== length) throw wrongLength(label, String(length), size);
+  return view as Uint8Array;
 }
 
 /** As `bytes`, for an output of at least `least` bytes. */
 export function outputBytes(view: unknown, label: string, least: number): Uint8Array {
-  const output = bytes(view, label);
-  const size = lengthOf(output);
-  if (size < least) {
-    throw nodeRangeError(
-      'ERR_OUT_OF_RANGE',
-      `The value of "${label}.length" is out of range. It must be >= ${least}. Received ${size}`,
-    );
-  }
-  return output;
+  const size = checkedLength(view, label);
+  if (size < least) throw wrongLength(label, `>= ${least}`, size);
+  return view as Uint8Array;
 }
 
 /**
@@ -111,13 +121,8 @@ export function outputBytes(view: unknown, label: string, least: number): Uint8A
  * Returns the length.
  */
 export function pair(input: unknown, output: unknown, unit = 1): number {
-  const length = lengthOf(bytes(input, 'input'));
-  if (unit > 1 && length % unit !== 0) {
-    throw nodeRangeError(
-      'ERR_OUT_OF_RANGE',
-      `The value of "input.length" is out of range. It must be a multiple of ${unit}. Received ${length}`,
-    );
-  }
+  const length = checkedLength(input, 'input');
+  if (unit > 1 && length % unit !== 0) throw wrongLength('input', `a multiple of ${unit}`, length);
   outputBytes(output, 'output', length);
   return length;
 }

@@ -80,6 +80,16 @@ export interface CipherSession extends Session {
    */
   update(input: Uint8Array, output: Uint8Array): void;
   updateAsync(input: Uint8Array, output: Uint8Array): Promise<void>;
+  /**
+   * Memory of the driver's own for short messages, where it has a quicker way for them: the caller puts the input there, from
+   * the first byte on, and calls `updateStaged`. Shared by the driver's sessions, so nothing may come in between.
+   */
+  readonly stage?: Uint8Array | undefined;
+  /**
+   * `update` of the first `length` bytes of `stage`. The result is a view of the driver's memory: copy it before the next
+   * call of any session.
+   */
+  updateStaged?(length: number): Uint8Array;
   /** Begins a new message: new IV (null for ECB and RC4) and, where given, a new key. Without `iv`, see `algorithm.ivBytes`. */
   restart(iv: Uint8Array | null, key?: Uint8Array): void;
   /** The chaining value with which the stream goes on (a copy), or null for a mode without one. Only at a block boundary. */

@@ -445,7 +445,10 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
                 ? from
                 : memory.view.subarray(at + shift, at + shift + piece);
           if (random.integer(0, 3) === 0) await session.updateAsync(from, to);
-          else session.update(from, to);
+          else if (session.stage && piece <= session.stage.length) {
+            session.stage.set(from);
+            to.set(session.updateStaged!(piece));
+          } else session.update(from, to);
           at += piece;
         }
         const output =
@@ -611,6 +614,13 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
       'a string',
     );
     refuses(() => session.update(input, {} as Uint8Array), ['ERR_INVALID_ARG_TYPE'], 'an object for output');
+    const { stage } = session;
+    if (stage) {
+      for (const length of [0, -block, stage.length + block, Number.NaN, 2 ** 32 + block, block + 0.5])
+        refuses(() => session.updateStaged!(length), lengthCodes, `${length} bytes staged`);
+      if (algorithm.blockBytes > 1)
+        refuses(() => session.updateStaged!(block + 1), lengthCodes, 'staged off the block size');
+    }
     refuses(() => session.restart(iv, new Uint8Array(most + 1)), keyCodes, 'a long key at restart');
     refuses(() => session.restart(new Uint8Array(algorithm.ivBytes + 1)), ivCodes, 'a long IV at restart');
     session.update(input, output);
@@ -622,6 +632,7 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
     const random = new Random(`${algorithm.name} life`);
     const key = random.bytes(algorithm.keyBytes);
     const iv = ivOf(algorithm, random);
+    const block = algorithm.cipherBlockBytes;
     const input = random.bytes(4096);
     const output = new Uint8Array(4096);
     const session = open('encrypt', key, iv);
@@ -643,6 +654,7 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
       () => session.update(input, output),
       () => session.restart(iv),
       () => session.chain(),
+      ...(session.stage ? [() => session.updateStaged!(block)] : []),
     ]);
     await refusesAsync(() => session.updateAsync(input, output), USED_UP, 'updateAsync() after close()');
     // Closing under a running call waits for nobody and breaks nothing.

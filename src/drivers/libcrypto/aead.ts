@@ -2,7 +2,7 @@
 import type { AeadAlgorithm } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
-import { bytes, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
+import { bytes, checkedLength, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
 import { SessionBase } from '../session.js';
@@ -21,10 +21,8 @@ import {
   TAG,
 } from './evp.js';
 
-interface Sealed {
-  readonly view: Uint8Array;
-  readonly tagParams: number;
-}
+/** The engine's own: a subclass may have ideas. */
+const { set } = Uint8Array.prototype;
 
 export class LibcryptoAead extends SessionBase implements AeadSession {
   readonly driver = 'libcrypto';
@@ -37,7 +35,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
   readonly #evp: Evp;
   readonly #ctx: number;
   readonly #tagParams: number;
-  readonly #sealed: Sealed[] = [];
+  readonly #appended: number[] = [];
   readonly #encrypt: boolean;
   readonly #ccm: boolean;
   /** CCM alone: OpenSSL works the nonce's length into the key schedule, so another length takes the key again. */
@@ -123,11 +121,10 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
 
   sealAppended(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, output: Uint8Array): void {
     this.ready();
-    const length = lengthOf(text);
+    const length = checkedLength(text, 'text');
     const { tagBytes } = this;
-    const room = lengthOf(output) - length - tagBytes;
-    if (length > SMALL || length === 0 || room < 0 || !this.incremental) {
-      outputBytes(output, 'output', length + tagBytes);
+    outputBytes(output, 'output', length + tagBytes);
+    if (length > SMALL || length === 0 || !this.incremental) {
       this.seal(iv, aad, text, output, part(output, length, tagBytes));
       return;
     }
@@ -136,30 +133,27 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     const evp = this.#evp;
     const ctx = this.#ctx;
     const { address, bytes: memory } = evp.scratch;
-    if (checkIv(this.algorithm, iv) !== this.#ivBytes) this.#setIvBytes(lengthOf(iv));
+    const ivBytes = checkIv(this.algorithm, iv);
+    const aadBytes = checkedLength(aad, 'aad');
+    if (ivBytes !== this.#ivBytes) this.#setIvBytes(ivBytes);
     memory.set(iv, IV);
     if (evp.cipherInit(ctx, 0, 0, address + IV, -1, 0) !== 1) throw this.#broken();
-    if (lengthOf(aad) > 0) this.#aad(aad);
+    if (aadBytes > 0) this.#aad(aad);
     memory.set(text, INPUT);
-    const sealed = this.#sealed[length] ?? this.#sealedAt(length);
+    const to = address + OUTPUT;
     if (
-      evp.cipherUpdate(ctx, address + OUTPUT, address + LENGTH, address + INPUT, length) !== 1 ||
-      evp.cipherFinal(ctx, address + OUTPUT + length, address + LENGTH) !== 1 ||
-      evp.cipherGetParams(ctx, sealed.tagParams) !== 1
+      evp.cipherUpdateAt(ctx, to, address + LENGTH, address + INPUT, length) !== 1 ||
+      evp.cipherFinal(ctx, to + length, address + LENGTH) !== 1 ||
+      evp.cipherGetParams(ctx, this.#appendedParams(length)) !== 1
     )
       throw this.#broken();
-    Uint8Array.prototype.set.call(output, sealed.view);
+    set.call(output, evp.result(length + tagBytes));
   }
 
-  /** Where a short sealed message lies in our memory, text and tag, by the text's length. */
-  #sealedAt(length: number): Sealed {
-    const { tagBytes } = this;
-    const made = {
-      view: part(this.#evp.scratch.bytes, OUTPUT, length + tagBytes),
-      tagParams: this.#evp.tagParams(tagBytes, OUTPUT + length),
-    };
-    this.#sealed[length] = made;
-    return made;
+  /** What asks for a tag right behind a short text, by the text's length. */
+  #appendedParams(length: number): number {
+    this.#appended[length] ??= this.#evp.tagParams(this.tagBytes, OUTPUT + length);
+    return this.#appended[length];
   }
 
   open(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, tag: Uint8Array, output: Uint8Array): void {
@@ -255,7 +249,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
       this.#getTag(tag);
       return;
     }
-    checkTagBytes(this.algorithm, lengthOf(bytes(tag, 'tag')));
+    checkTagBytes(this.algorithm, checkedLength(tag, 'tag'));
     this.#setTag(tag);
     if (!this.#final(undefined, 0, 0)) {
       this.#evp.errClear();
@@ -273,7 +267,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     if (direction !== this.direction) throw this.#wrongWay(direction);
     checkIv(this.algorithm, iv);
     const length = pair(text, output);
-    const aadLength = lengthOf(bytes(aad, 'aad'));
+    const aadLength = checkedLength(aad, 'aad');
     if (this.messageBytes !== undefined && (length > this.messageBytes || aadLength > this.messageBytes)) {
       throw new HwcryptError(
         'MESSAGE_TOO_LARGE',
@@ -359,10 +353,12 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     // CCM makes and checks its tag in this call, so it is needed for an empty text too.
     if (length === 0 && !this.#ccm) return 0;
     if (length <= SMALL) {
+      const at = scratch.address;
       if (length > 0) scratch.bytes.set(text, INPUT);
-      const to = length === 0 ? scratch.address + OUTPUT : output;
-      const ok = evp.cipherUpdate(this.#ctx, to, scratch.address + LENGTH, scratch.address + INPUT, length);
-      return ok === 1 ? scratch.length[0]! : -1;
+      if (evp.cipherUpdateAt(this.#ctx, at + OUTPUT, at + LENGTH, at + INPUT, length) !== 1) return -1;
+      const done = scratch.length[0]!;
+      if (done > 0) set.call(output, evp.result(done));
+      return done;
     }
     const source = unaliased(text, output, length);
     if (length <= MAX_CALL) {

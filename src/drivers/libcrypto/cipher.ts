@@ -1,13 +1,13 @@
 /** Cipher sessions over an EVP_CIPHER_CTX with OpenSSL's own padding switched off. */
 import type { CipherAlgorithm } from '../../algorithms.js';
-import { HwcryptError } from '../../errors.js';
+import { HwcryptError, nodeRangeError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
 import { copyOf, pair, part, unaliased } from '../buffers.js';
 import { addLittleEndian } from '../chain.js';
 import type { CipherSession, Direction } from '../driver.js';
 import { checkIv, checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
-import { type Evp, INPUT, IV, KEY, LENGTH, MAX_CALL, opensslError, SMALL } from './evp.js';
+import { type Evp, INPUT, IV, KEY, LENGTH, MAX_CALL, OUTPUT, opensslError, SMALL } from './evp.js';
 
 /** SP 800-38E: a data unit is at most 2^20 blocks; OpenSSL refuses longer ones. */
 const XTS_UNIT_BYTES = 2 ** 20 * 16;
@@ -20,6 +20,8 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
   readonly algorithm: CipherAlgorithm;
   readonly direction: Direction;
   readonly partialBlocks = true;
+  /** Not for XTS, whose data units have rules about their length. */
+  readonly stage: Uint8Array | undefined;
   readonly #evp: Evp;
   readonly #ctx: number;
   readonly #xts: boolean;
@@ -44,6 +46,7 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.algorithm = algorithm;
     this.direction = direction;
     this.#xts = algorithm.mode === 'xts';
+    this.stage = this.#xts ? undefined : evp.stage;
 
     const box = evp.cipherContexts.acquire(evp.cipherCtxNew);
     const ctx = box.handle;
@@ -85,15 +88,11 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     const evp = this.#evp;
     const { scratch } = evp;
     if (length <= SMALL) {
+      const at = scratch.address;
       scratch.bytes.set(input, INPUT);
-      const ok = evp.cipherUpdate(
-        this.#ctx,
-        output,
-        scratch.address + LENGTH,
-        scratch.address + INPUT,
-        length,
-      );
+      const ok = evp.cipherUpdateAt(this.#ctx, at + OUTPUT, at + LENGTH, at + INPUT, length);
       if (ok !== 1 || scratch.length[0] !== length) throw this.#broken();
+      Uint8Array.prototype.set.call(output, evp.result(length));
       return;
     }
     const source = unaliased(input, output, length);
@@ -113,6 +112,24 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
       );
       if (ok !== 1 || scratch.length[0] !== size) throw this.#broken();
     }
+  }
+
+  updateStaged(length: number): Uint8Array {
+    this.ready();
+    if (
+      !Number.isInteger(length) ||
+      length < 1 ||
+      length > SMALL ||
+      length % this.algorithm.blockBytes !== 0
+    ) {
+      throw nodeRangeError('ERR_OUT_OF_RANGE', `The value of "length" is out of range. Received ${length}`);
+    }
+    if (this.#counter) this.#counter.bytes += length;
+    const evp = this.#evp;
+    const { address: at, length: done } = evp.scratch;
+    const ok = evp.cipherUpdateAt(this.#ctx, at + OUTPUT, at + LENGTH, at + INPUT, length);
+    if (ok !== 1 || done[0] !== length) throw this.#broken();
+    return evp.result(length);
   }
 
   async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {

@@ -1,6 +1,6 @@
 /** Hash sessions over an EVP_MD_CTX, MAC sessions over an EVP_MAC_CTX. */
 import type { HashAlgorithm, MacAlgorithm } from '../../algorithms.js';
-import { bytes, lengthOf, outputBytes, part } from '../buffers.js';
+import { checkedLength, lengthOf, outputBytes, part } from '../buffers.js';
 import type { DigestSession } from '../driver.js';
 import { checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
@@ -8,6 +8,9 @@ import { type Evp, INPUT, KEY, LENGTH, MAX_SCRATCH_KEY, OUTPUT, opensslError, SM
 
 /** Digests that are shorter than this are read out of scratch memory byte by byte. */
 const SHORT_OUTPUT = 64;
+
+/** The engine's own: a Buffer's is the same, a subclass may have ideas. */
+const { set } = Uint8Array.prototype;
 
 /** What a hash and a MAC do in their own way. */
 abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
@@ -34,7 +37,7 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
 
   update(data: Uint8Array): void {
     this.ready();
-    const length = lengthOf(bytes(data, 'data'));
+    const length = checkedLength(data, 'data');
     this.#unfinished();
     if (length === 0) return;
     const { scratch } = this.evp;
@@ -48,7 +51,7 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
 
   async updateAsync(data: Uint8Array): Promise<void> {
     this.ready();
-    const length = lengthOf(bytes(data, 'data'));
+    const length = checkedLength(data, 'data');
     this.#unfinished();
     if (length === 0) return;
     await this.busy(async () => {
@@ -79,8 +82,7 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
 
   protected checkOutput(output: Uint8Array): number {
     const { algorithm } = this;
-    const length = lengthOf(outputBytes(output, 'output', 0));
-    if (algorithm.kind === 'hash' && algorithm.xof) return length;
+    if (algorithm.kind === 'hash' && algorithm.xof) return checkedLength(output, 'output');
     outputBytes(output, 'output', algorithm.digestBytes);
     return algorithm.digestBytes;
   }
@@ -97,8 +99,6 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
 export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
   readonly #ctx: number;
   readonly #md: number;
-  /** Where `once` finds its result. */
-  #result: Uint8Array | undefined;
 
   constructor(evp: Evp, handle: number, algorithm: HashAlgorithm) {
     super(evp, algorithm);
@@ -151,29 +151,30 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
       return;
     }
     this.ready();
-    const length = lengthOf(bytes(data, 'data'));
+    const length = checkedLength(data, 'data');
     const size = this.checkOutput(output);
     const { evp } = this;
     const { scratch } = evp;
-    let from: Uint8Array | number = data;
-    if (length <= SMALL) {
-      if (length > 0) scratch.bytes.set(data, INPUT);
-      from = scratch.address + INPUT;
-    }
+    const short = length <= SMALL;
+    if (short) scratch.bytes.set(data, INPUT);
     // Through scratch, since a short output may be a view that V8 keeps in its own heap and is slow to hand over.
-    if (size > SHORT_OUTPUT) {
-      if (evp.digest(from, length, output, 0, this.#md, 0) !== 1) throw this.broken();
+    if (short && size <= SHORT_OUTPUT) {
+      const { address } = scratch;
+      if (evp.digestAt(address + INPUT, length, address + OUTPUT, 0, this.#md, 0) !== 1) throw this.broken();
+      set.call(output, evp.result(size));
       return;
     }
-    if (evp.digest(from, length, scratch.address + OUTPUT, 0, this.#md, 0) !== 1) throw this.broken();
-    this.#result ??= part(scratch.bytes, OUTPUT, size);
-    Uint8Array.prototype.set.call(output, this.#result);
+    const from = short ? scratch.address + INPUT : data;
+    const to = size <= SHORT_OUTPUT ? scratch.address + OUTPUT : output;
+    if (evp.digest(from, length, to, 0, this.#md, 0) !== 1) throw this.broken();
+    if (size <= SHORT_OUTPUT) set.call(output, evp.result(size));
   }
 }
 
 export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
-  #ctx: number;
+  readonly #ctx: number;
 
+  /** With `copyOf`, a context of this algorithm, in that one's state; else with `key`, over the hash or cipher `over`. */
   constructor(
     evp: Evp,
     handle: number,
@@ -183,31 +184,34 @@ export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
     copyOf?: number,
   ) {
     super(evp, algorithm);
-    const box = evp.macContexts.acquire(() =>
-      copyOf === undefined ? evp.macCtxNew(handle) : evp.macCtxDup(copyOf),
-    );
+    if (key !== undefined) checkKey(algorithm, key);
+    const { pool, make } =
+      copyOf === undefined
+        ? evp.macs(
+            handle,
+            algorithm.construction === 'hmac' ? 'digest' : 'cipher',
+            over,
+            algorithm.keyBytes ?? 1,
+          )
+        : { pool: evp.macCopies, make: () => evp.macCtxDup(copyOf) };
+    const box = pool.acquire(make);
     if (box.handle === 0) throw opensslError(evp, `cannot initialise ${algorithm.name}`);
     this.#ctx = box.handle;
-    this.borrow(() => evp.macContexts.release(box));
-    if (key !== undefined) {
-      checkKey(algorithm, key);
-      const params = evp.textParams(algorithm.construction === 'hmac' ? 'digest' : 'cipher', over);
-      if (this.#init(key, params) !== 1) {
-        const error = this.broken();
-        this.close();
-        throw error;
-      }
+    this.borrow(() => pool.release(box));
+    if (key !== undefined && this.#init(key) !== 1) {
+      const error = this.broken();
+      this.close();
+      throw error;
     }
   }
 
-  #init(key: Uint8Array, parameters: number): number {
+  #init(key: Uint8Array): number {
     const { scratch } = this.evp;
     const length = lengthOf(key);
-    if (length > MAX_SCRATCH_KEY)
-      return this.evp.macInit(this.#ctx, part(key, 0, length), length, parameters);
+    if (length > MAX_SCRATCH_KEY) return this.evp.macInit(this.#ctx, part(key, 0, length), length, 0);
     // A null key would mean "the key as it was", so an empty one needs an address all the same.
     scratch.bytes.set(key, KEY);
-    const ok = this.evp.macInit(this.#ctx, scratch.address + KEY, length, parameters);
+    const ok = this.evp.macInit(this.#ctx, scratch.address + KEY, length, 0);
     scratch.bytes.fill(0, KEY, KEY + length);
     return ok;
   }
@@ -223,15 +227,14 @@ export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
   protected nativeFinal(output: Uint8Array, length: number): number {
     const { scratch } = this.evp;
     const ok = this.evp.macFinal(this.#ctx, scratch.address + OUTPUT, scratch.address + LENGTH, length);
-    if (ok !== 1) return ok;
-    for (let i = 0; i < length; i++) output[i] = scratch.bytes[OUTPUT + i]!;
-    return 1;
+    if (ok === 1) set.call(output, this.evp.result(length));
+    return ok;
   }
 
   restart(key?: Uint8Array): void {
     this.ready();
     if (key !== undefined) checkKey(this.algorithm, key);
-    const ok = key === undefined ? this.evp.macInit(this.#ctx, 0, 0, 0) : this.#init(key, 0);
+    const ok = key === undefined ? this.evp.macInit(this.#ctx, 0, 0, 0) : this.#init(key);
     if (ok !== 1) throw this.broken();
     this.open = true;
   }
