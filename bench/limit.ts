@@ -49,9 +49,10 @@ export function limits(): Section {
     });
   }
   {
-    const data = crypto.randomBytes(16384);
     const iv = crypto.randomBytes(12);
-    const output = Buffer.alloc(16384 + 16);
+    // In place, as openssl speed does it: the caches see half of what two buffers are.
+    const output = crypto.randomBytes(16384 + 16);
+    const data = output.subarray(0, 16384);
     cases.push({
       algorithm: 'aes-256-gcm',
       bytes: 16384,
@@ -63,7 +64,6 @@ export function limits(): Section {
   }
   {
     const data = crypto.randomBytes(16384);
-    const output = Buffer.alloc(16384);
     const algorithm = cipherLike('aes-128-cbc');
     if (algorithm?.kind !== 'cipher') throw new Error('aes-128-cbc is not in the table');
     const session = getDriver('libcrypto').cipher(
@@ -76,7 +76,7 @@ export function limits(): Section {
       algorithm: 'aes-128-cbc',
       bytes: 16384,
       most: 1.05,
-      work: () => session.update(data, output),
+      work: () => session.update(data, data),
     });
   }
   const rows = cases.map(({ algorithm, bytes, most, work }) => {
@@ -97,7 +97,7 @@ export function limits(): Section {
   return {
     title: 'Against the C limit',
     command: 'npm run bench -- limit',
-    how: 'hwcrypt (one-shot seal into a caller’s buffer; a CBC session’s update) in turn with `openssl speed -elapsed -evp`, a second each, 7 rounds. hwcrypt’s time divided by OpenSSL’s.',
+    how: 'hwcrypt (one-shot seal into a caller’s buffer; a CBC session’s update; 16 KiB in place) in turn with `openssl speed -elapsed -evp`, a second each, 7 rounds. hwcrypt’s time divided by OpenSSL’s.',
     columns: ['hwcrypt', 'openssl speed', 'times as slow', 'wanted'],
     rows,
   };
