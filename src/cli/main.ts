@@ -86,12 +86,13 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   try {
     const [{ command }, { parse }] = await Promise.all([entry.load(), import('./options.js')]);
-    const { given, operands, help } = parse(command, args);
+    const { given, operands, help, warnings } = parse(command, args);
     if (help) {
       const { helpText } = await import('./help.js');
       writeText(helpText(command));
       return 0;
     }
+    for (const text of warnings) writeError(`hwcrypt: ${name}: warning: ${text}`);
     return (await command.run(given, operands)) ?? 0;
   } catch (error) {
     return report(error, name);

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 
 import { editDistance } from '../algorithms.js';
 import { HwcryptError } from '../errors.js';
+import { checkRules, type Rule } from './rules.js';
 
 export interface OptionSpec {
   /** As the help shows them, `-in` or `--json`; either is accepted with one dash or two. The first is the option's key. */
@@ -16,8 +17,12 @@ export interface OptionSpec {
   /** What the value is called in the help: `FILE`. Undefined for an option that takes none. */
   readonly value?: string;
   readonly help: string;
-  /** Stands for `--name=value` of another option: `-d` for `--direction=decrypt`. The last one given counts. */
+  /** Stands for `--name=value` of another option: `-d` for `--direction=decrypt`. One that sets it otherwise is refused beside it. */
   readonly sets?: readonly [name: string, value: string];
+  /** With `sets`: not refused; the last one counts, as in OpenSSL, and a warning tells. */
+  readonly lastCounts?: boolean;
+  /** May be given several times. */
+  readonly repeats?: boolean;
   /** Accepted for the sake of existing scripts, of no effect or not worth a line of help. */
   readonly hidden?: boolean;
   /** Heading in the help. */
@@ -33,6 +38,8 @@ export interface CommandSpec {
   readonly options: readonly OptionSpec[];
   /** How many operands it takes, at most. */
   readonly operands?: number;
+  /** Which options can have no effect together. */
+  readonly rules?: readonly Rule[];
   /** Printed below the options. */
   readonly notes?: string;
   /** What an unknown option may be meant as, `-aes-128-cbc` for a cipher: `--name=value` of an option. */
@@ -85,6 +92,8 @@ export interface Parsed {
   readonly given: Given;
   readonly operands: readonly string[];
   readonly help: boolean;
+  /** What was taken and has no effect. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -135,10 +144,27 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
     tokens: true,
   });
   const values = new Map<string, string[]>();
-  const put = (name: string, value: string): void => {
-    const list = values.get(name);
-    if (list) list.push(value);
-    else values.set(name, [value]);
+  const named = new Set<string>();
+  const warnings = new Set<string>();
+  /** By what a value was last set. */
+  const setBy = new Map<string, string>();
+  const put = (name: string, value: string, by: string, option?: OptionSpec): void => {
+    const list = values.get(name) ?? [];
+    values.set(name, list);
+    if (list.length > 0 && list.at(-1) !== value && !option?.repeats) {
+      const earlier = setBy.get(name) as string;
+      if (option?.sets && !option.lastCounts) {
+        throw new HwcryptError('USAGE', `${earlier} has no effect beside ${by}`);
+      }
+      warnings.add(
+        earlier === by
+          ? `of several ${by} only the last has an effect`
+          : `${earlier} has no effect beside ${by}`,
+      );
+    }
+    list.push(value);
+    setBy.set(name, by);
+    named.add(option?.names[0] ?? `--${name}`);
   };
   const operands: string[] = [];
   let help = false;
@@ -150,18 +176,18 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
     if (!option) {
       const resolved = value === undefined ? spec.resolve?.(name) : undefined;
       if (!resolved) throw unknownOption(spec, spelling.get(name) ?? `-${name}`, name, byName);
-      put(...resolved);
+      put(...resolved, spelling.get(name) ?? `-${name}`);
     } else if (option.value === undefined) {
       if (value !== undefined) {
         throw new HwcryptError('USAGE', `option ${written(option, name)} takes no value`);
       }
       if (key(option) === 'help') help = true;
-      else if (option.sets) put(...option.sets);
-      else put(key(option), '');
+      else if (option.sets) put(...option.sets, written(option, name), option);
+      else put(key(option), '', written(option, name), option);
     } else if (value === undefined) {
       const shown = written(option, name);
       throw new HwcryptError('USAGE', `option ${shown} needs a value: ${shown} ${option.value}`);
-    } else put(key(option), value);
+    } else put(key(option), value, written(option, name), option);
   }
   const most = spec.operands ?? 0;
   if (!help && operands.length > most) {
@@ -171,7 +197,8 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
       most === 0 ? `unexpected argument "${extra}"${filesHint(byName)}` : `one argument too many: "${extra}"`,
     );
   }
-  return { given: new Given(values), operands, help };
+  if (!help) for (const text of checkRules(spec.rules ?? [], named)) warnings.add(text);
+  return { given: new Given(values), operands, help, warnings: [...warnings] };
 }
 
 /** Where files go in a command that takes none as operands. */

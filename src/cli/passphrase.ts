@@ -4,7 +4,7 @@
  * Room `cli`. What is read is bytes and stays bytes, is wiped by whoever uses it, and is in no message.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { printable, systemMessage } from '../enc/io.js';
+import { nameProblem, printable, systemMessage } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
 import { writeError } from './stdio.js';
 
@@ -73,6 +73,10 @@ export async function fromTerminal(name: string, encrypting: boolean): Promise<B
 
 function fromFile(path: string, most: number): Buffer {
   let fd: number;
+  const problem = nameProblem(path);
+  if (problem !== undefined) {
+    throw new HwcryptError('PASSPHRASE', `cannot open ${printable(path)} for the passphrase: ${problem}`);
+  }
   try {
     fd = path === '-' ? 0 : openSync(path, 'r');
   } catch (error) {

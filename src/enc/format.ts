@@ -6,6 +6,7 @@
  * (-saltlen).
  */
 import { HwcryptError } from '../errors.js';
+import { counted } from './io.js';
 
 export const MAGIC = Buffer.from('Salted__', 'latin1');
 
@@ -53,7 +54,7 @@ export function parseHeader(head: Uint8Array, saltBytes: number, base64: boolean
       'TRUNCATED_INPUT',
       bytes.length === 0
         ? 'error reading input file: it is empty'
-        : `error reading input file: it ends after ${bytes.length} bytes, in the middle of the header`,
+        : `error reading input file: it ends after ${counted(bytes.length, 'byte')}, in the middle of the header`,
     );
   }
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
@@ -62,7 +63,7 @@ export function parseHeader(head: Uint8Array, saltBytes: number, base64: boolean
   if (bytes.length < MAGIC.length + saltBytes) {
     throw new HwcryptError(
       'TRUNCATED_INPUT',
-      `error reading input file: it ends after ${bytes.length} bytes, in the middle of the salt`,
+      `error reading input file: it ends after ${counted(bytes.length, 'byte')}, in the middle of the salt`,
     );
   }
   return Buffer.from(bytes.subarray(MAGIC.length, MAGIC.length + saltBytes));

@@ -26,8 +26,24 @@ export function descriptorOf(path: string): number | undefined {
 
 /** Control characters in a name would garble a one-line message. */
 export function printable(name: string): string {
+  if (name === '') return '""';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return name.replace(/[\u0000-\u001f\u007f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
+
+/** `1 byte`, `2 bytes`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/**
+ * Why a name cannot be that of a file here; undefined where it can. Node decodes the command line as UTF-8 and puts U+FFFD for
+ * what is none, so such a name would lead to another file.
+ */
+export function nameProblem(path: string): string | undefined {
+  if (path === '') return 'the file name is empty';
+  if (!path.includes('\ufffd')) return undefined;
+  return 'its name is not UTF-8, which Node cannot pass on (rename it, or use standard input and output)';
 }
 
 const RETRY_MS = 2;
@@ -139,6 +155,13 @@ export class Input {
    */
   static open(path: string | undefined): Input {
     const std = path === undefined || path === '-';
+    const problem = std ? undefined : nameProblem(path);
+    if (problem !== undefined) {
+      throw new HwcryptError(
+        'INPUT_FILE',
+        `cannot open ${printable(path as string)} for reading: ${problem}`,
+      );
+    }
     const name = std ? 'standard input' : printable(path);
     const descriptor = std ? 0 : descriptorOf(path);
     let fd = descriptor;

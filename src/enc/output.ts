@@ -12,7 +12,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { HwcryptError } from '../errors.js';
 import { onInterrupt } from './interrupt.js';
-import { descriptorOf, type Input, identityOf, printable, systemMessage, writeAll } from './io.js';
+import {
+  descriptorOf,
+  type Input,
+  identityOf,
+  nameProblem,
+  printable,
+  systemMessage,
+  writeAll,
+} from './io.js';
 
 export interface Output {
   /** For messages: the path, or `standard output`. */
@@ -89,6 +97,7 @@ function examine(target: string | undefined, { input, alsoRead = [] }: OutputOpt
     return { kind: 'descriptor', fd, name };
   }
   const file = target as string;
+  checkName(file, file);
   const real = followLinks(file);
   const existing = statOf(real, file);
   if (existing?.isDirectory()) {
@@ -156,12 +165,20 @@ function followLinks(target: string): string {
     } catch {
       return at;
     }
-    at = path.resolve(path.dirname(at), next);
+    // Not made absolute: the folder we are in may have a name that Node cannot tell.
+    at = path.isAbsolute(next) ? next : path.join(path.dirname(at), next);
+    checkName(at, target);
   }
   throw new HwcryptError(
     'OUTPUT_FILE',
     `cannot open ${printable(target)} for writing: too many symbolic links`,
   );
+}
+
+function checkName(name: string, target: string): void {
+  const problem = nameProblem(name);
+  if (problem === undefined) return;
+  throw new HwcryptError('OUTPUT_FILE', `cannot open ${printable(target)} for writing: ${problem}`);
 }
 
 function statOf(real: string, target: string): fs.Stats | undefined {

@@ -30,7 +30,7 @@ import {
   parseHeader,
   parseHex,
 } from './format.js';
-import { Input } from './io.js';
+import { counted, Input } from './io.js';
 import { deriveKey, type Kdf, type KeyAndIv } from './kdf.js';
 import { checkOutput, openOutput } from './output.js';
 import { pump } from './pipeline.js';
@@ -374,7 +374,9 @@ async function transport(
   } catch (error) {
     output.abort();
     if (isBadDecrypt(error) && !output.atomic && output.written > 0 && transform) {
-      hooks.note(`what was written to ${output.name} (${output.written} bytes) is to be thrown away`);
+      hooks.note(
+        `what was written to ${output.name} (${counted(output.written, 'byte')}) is to be thrown away`,
+      );
     }
     throw error;
   }

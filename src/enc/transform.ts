@@ -7,6 +7,7 @@
 import type { CipherAlgorithm } from '../algorithms.js';
 import type { CipherSession } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
+import { counted } from './io.js';
 
 /** Bytes that must be free in front of what is given to `update` and `final`. More than two blocks of any cipher. */
 export const HEADROOM = 64;
@@ -125,7 +126,7 @@ export function wrongFinalBlock(
   const cause =
     bytes === 0
       ? 'there is no ciphertext'
-      : `${bytes} bytes are not a multiple of ${blockBytes}, the block of ${name}`;
+      : `${counted(bytes, 'byte')}, not a multiple of ${blockBytes}, the block of ${name}`;
   return new HwcryptError('BAD_DECRYPT', `${what}: wrong final block length: ${cause}`);
 }
 

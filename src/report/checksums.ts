@@ -33,8 +33,8 @@ export function checksumLine(line: ChecksumLine, style: ChecksumStyle): string {
     }
     case 'openssl-r': {
       // OpenSSL escapes the newline but not the backslash.
-      const prefix = name.includes('\n') ? '\\' : '';
-      return `${prefix}${hex} *${name.replaceAll('\n', '\\n')}${end}`;
+      if (style.zero || !name.includes('\n')) return `${hex} *${name}${end}`;
+      return `\\${hex} *${name.replaceAll('\n', '\\n')}${end}`;
     }
     case 'gnu': {
       const [prefix, shown] = style.zero ? ['', name] : escaped(name);
@@ -49,8 +49,8 @@ export function checksumLine(line: ChecksumLine, style: ChecksumStyle): string {
 
 /** GNU's escaping: a backslash in front of the line says that the name has escapes. */
 function escaped(name: string): readonly [string, string] {
-  if (!/[\\\n]/.test(name)) return ['', name];
-  return ['\\', name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')];
+  if (!/[\\\n\r]/.test(name)) return ['', name];
+  return ['\\', name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')];
 }
 
 export interface ParsedChecksum {
@@ -65,12 +65,14 @@ export interface ParsedChecksum {
  * Reads one line of a checksum list: `HEX  NAME`, `HEX *NAME`, `HEX NAME`, `ALGORITHM (NAME) = HEX`, `ALGORITHM(NAME)= HEX`,
  * with blanks in front or a carriage return at the end. `comment` for an empty line or one that begins with `#`;
  * undefined for anything else.
+ *
+ * @param zero of a list whose lines end in NUL: names are not escaped there, and a carriage return is part of one.
  */
-export function parseChecksum(text: string): ParsedChecksum | 'comment' | undefined {
-  let line = text.endsWith('\r') ? text.slice(0, -1) : text;
+export function parseChecksum(text: string, zero = false): ParsedChecksum | 'comment' | undefined {
+  let line = text.endsWith('\r') && !zero ? text.slice(0, -1) : text;
   if (line === '' || line.startsWith('#')) return 'comment';
   line = line.replace(/^[ \t]+/, '');
-  const hasEscapes = line.startsWith('\\');
+  const hasEscapes = !zero && line.startsWith('\\');
   if (hasEscapes) line = line.slice(1);
   const tagged = /^([A-Za-z0-9][A-Za-z0-9/_-]*) ?\((.*)\) ?= ?([0-9a-fA-F]+)$/s.exec(line);
   const plain = tagged ? null : /^([0-9a-fA-F]{8,})(?: [ *](.+)|[ \t]([^ *].*))$/s.exec(line);

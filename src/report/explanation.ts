@@ -1,5 +1,6 @@
 /** `enc --explain` as text. */
 import type { Explanation } from '../enc/explain.js';
+import { counted } from '../enc/io.js';
 import { table } from './table.js';
 import { wrap } from './text.js';
 
@@ -7,14 +8,17 @@ const WIDTH = 80;
 
 export function explanationText(found: Explanation): string {
   const facts: [string, string][] = [
-    ['input', `${found.name}, ${found.bytes} bytes${found.encoding === 'base64' ? ' of base64' : ''}`],
+    [
+      'input',
+      `${found.name}, ${counted(found.bytes, 'byte')}${found.encoding === 'base64' ? ' of base64' : ''}`,
+    ],
     [
       'header',
       found.header
         ? `Salted__, salt ${found.salt} (8 bytes; more if written with -saltlen)`
         : 'none: written with -nosalt, -S or -K, or not by openssl enc',
     ],
-    ['ciphertext', `${found.ciphertextBytes} bytes${blocks(found)}`],
+    ['ciphertext', `${counted(found.ciphertextBytes, 'byte')}${blocks(found)}`],
   ];
   let text = facts.map(([name, value]) => `${name.padEnd(12)}${value}\n`).join('');
   text += '\nThe format records neither cipher nor key derivation. By its length it can be:\n';
@@ -34,7 +38,7 @@ function blocks({ ciphertextBytes, blockBytes }: Explanation): string {
   if (ciphertextBytes === 0) return '';
   return blockBytes === 1
     ? ', not whole blocks'
-    : `: ${ciphertextBytes / blockBytes} blocks of ${blockBytes}`;
+    : `: ${counted(ciphertextBytes / blockBytes, 'block')} of ${blockBytes}`;
 }
 
 function fitsText({ fits = [] }: Explanation): string {
@@ -49,7 +53,7 @@ function fitsText({ fits = [] }: Explanation): string {
         `-${fit.cipher}`,
         fit.options,
         [
-          fit.paddingBytes > 0 ? `${fit.paddingBytes} bytes of padding are right` : '',
+          fit.paddingBytes > 0 ? `right: ${counted(fit.paddingBytes, 'byte')} of padding` : '',
           fit.looksLike ? `it looks like ${fit.looksLike}` : '',
         ]
           .filter(Boolean)

@@ -9,7 +9,7 @@ import type { CipherAlgorithm } from '../../algorithms.js';
 import { allDrivers } from '../../drivers/registry.js';
 import { findCipher, requireEncCipher, suggestCiphers } from '../../enc/ciphers.js';
 import { onInterrupt } from '../../enc/interrupt.js';
-import { Input, printable } from '../../enc/io.js';
+import { Input, nameProblem, printable } from '../../enc/io.js';
 import { runEnc } from '../../enc/run.js';
 import { describeReason, HwcryptError, type Reason } from '../../errors.js';
 import { driverInventory, driversText } from '../../report/inventory.js';
@@ -29,6 +29,7 @@ export const command: CommandSpec = {
     { names: ['--json'], help: 'JSON, as docs/json.md describes it' },
     { names: ['-q', '--quiet-header'], help: 'Without the list of drivers' },
   ],
+  rules: [{ of: '-q', beside: ['--json'] }],
   resolve: (name) => (findCipher(name) ? ['cipher', name] : undefined),
   suggest: suggestCiphers,
   run,
@@ -68,6 +69,9 @@ function inShort(reason: Reason | undefined): string {
 async function run(given: Given): Promise<number> {
   const cipher = requireEncCipher(given.get('cipher') ?? 'aes-256-cbc');
   const file = given.get('in') ?? process.execPath;
+  const problem = nameProblem(file);
+  if (problem !== undefined)
+    throw new HwcryptError('INPUT_FILE', `cannot read ${printable(file)}: ${problem}`);
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) throw new HwcryptError('INPUT_FILE', `there is no file ${printable(file)}`);
   if (!stat.isFile()) {

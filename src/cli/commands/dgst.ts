@@ -10,7 +10,7 @@ import {
 } from '../../algorithms.js';
 import type { DigestSession } from '../../drivers/driver.js';
 import { FileDigester } from '../../enc/digest-file.js';
-import { Input, printable, systemMessage } from '../../enc/io.js';
+import { Input, nameProblem, printable, systemMessage } from '../../enc/io.js';
 import { type Output, openOutput } from '../../enc/output.js';
 import { HwcryptError } from '../../errors.js';
 import {
@@ -26,6 +26,7 @@ import { Progress } from '../../report/progress.js';
 import { Router } from '../../routing/router.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { hideArguments } from '../passphrase.js';
+import { type Rule, rulesFor } from '../rules.js';
 import { writeError, writeText } from '../stdio.js';
 
 const NOTES = `
@@ -34,6 +35,27 @@ A list to check may be in any of the formats that are printed. Where a line
 does not name its algorithm, the one given counts (sha256 if none is).
 Exit status: 0, or 1 where a file could not be read or a checksum is wrong.
 `;
+
+/** Do nothing here, and do no harm. */
+const HARMLESS = ['-d', '-t', '-provider', '-provider-path', '-propquery'] as const;
+/** Forms other than OpenSSL's usual one. */
+const FORMS = ['-colons', '-r', '--sum', '--tag', '-binary'] as const;
+
+const RULES: readonly Rule[] = [
+  { of: '-list', only: [...HARMLESS] },
+  ...rulesFor(['--ignore-missing', '--quiet', '--status', '--strict', '-w'], { needs: ['-c'] }),
+  ...rulesFor([...FORMS, '-hex', '-out'], { beside: ['-c'] }),
+  ...rulesFor([...FORMS, '-hex', '-z'], { beside: ['--json'] }),
+  { of: '-hex', beside: ['-binary'] },
+  { of: '-z', beside: ['-binary'] },
+  { of: '--status', beside: ['--json'] },
+  { of: '--quiet', beside: ['--json'] },
+  // sha256sum takes these, and the last one counts there.
+  ...rulesFor(['--quiet', '-w'], { beside: ['--status'], warn: true }),
+  { of: '-mac', beside: ['-hmac'] },
+  { of: '-macopt', needs: ['-mac'] },
+  { of: '-rand', never: true, warn: true },
+];
 
 const check = 'Check';
 const print = 'Print';
@@ -56,6 +78,7 @@ export const command: CommandSpec = {
       names: ['-macopt'],
       value: 'NAME:VALUE',
       help: 'key:TEXT, hexkey:HEX, cipher:NAME (of a CMAC)',
+      repeats: true,
       section: 'Work',
     },
     { names: ['-xoflen'], value: 'N', help: 'Bytes of output of shake128 and shake256', section: 'Work' },
@@ -68,7 +91,6 @@ export const command: CommandSpec = {
     {
       names: ['-hex'],
       help: 'As openssl dgst: NAME(FILE)= HEX (default)',
-      sets: ['form', 'openssl'],
       section: print,
     },
     { names: ['-colons'], help: 'The same with colons', sets: ['form', 'colons'], section: print },
@@ -102,6 +124,7 @@ export const command: CommandSpec = {
     { names: ['-rand'], value: 'FILES', help: '', hidden: true },
     { names: ['-engine'], value: 'ID', help: '', hidden: true },
   ],
+  rules: RULES,
   notes: NOTES,
   resolve: (name) => (hashAlgorithm(name) ? ['digest', name] : undefined),
   suggest: (name) =>
@@ -263,12 +286,26 @@ function macOption(given: Given, wanted: string): string | undefined {
     ?.slice(wanted.length + 1);
 }
 
+/** What is in -macopt has an effect with one MAC and not with the other. */
+function checkMacOptions(given: Given, mac: string | undefined, digest: string | undefined): void {
+  const idle =
+    mac === 'CMAC'
+      ? macOption(given, 'digest') !== undefined && '-macopt digest: has no effect beside -mac CMAC'
+      : macOption(given, 'cipher') !== undefined
+        ? `-macopt cipher: has no effect beside -mac ${mac ?? 'HMAC'}`
+        : digest !== undefined &&
+          macOption(given, 'digest') !== undefined &&
+          `-macopt digest: has no effect beside -${digest}`;
+  if (idle) throw new HwcryptError('USAGE', idle);
+}
+
 function jobOf(given: Given, digest: string | undefined): Omit<Job, 'hex'> {
   const mac = given.get('mac')?.toUpperCase() ?? (given.has('hmac') ? 'HMAC' : undefined);
   const hash = requireHash(digest ?? macOption(given, 'digest') ?? 'sha256');
   // OpenSSL calls its default by another name than the same digest asked for.
   const name = digest === undefined ? tagName(hash) : providerName(hash);
   const length = given.number('xoflen', 1);
+  checkMacOptions(given, mac, digest);
   if (mac === undefined) {
     if (length !== undefined && !hash.xof) {
       throw new HwcryptError(
@@ -400,16 +437,19 @@ interface Counts {
   unreadable: number;
   mismatched: number;
   matched: number;
+  /** What the improper lines may be, and what to do about it. */
+  hint?: string;
 }
 
 async function checkLists(given: Given, operands: readonly string[], engine: Engine): Promise<number> {
-  if (given.has('z')) throw new HwcryptError('USAGE', '--zero does not go with --check');
   const results: { file: string; status: string }[] = [];
   let failed = false;
   for (const list of operands.length > 0 ? operands : ['-']) {
     const shown = list === '-' ? 'standard input' : printable(list);
     let text: string;
     try {
+      const problem = list === '-' ? undefined : nameProblem(list);
+      if (problem !== undefined) throw new Error(problem);
       text = readFileSync(list === '-' ? 0 : list, 'utf8');
     } catch (error) {
       writeError(`hwcrypt: dgst: ${shown}: ${systemMessage(error)}`);
@@ -419,14 +459,14 @@ async function checkLists(given: Given, operands: readonly string[], engine: Eng
     const counts = await checkList(given, text, shown, engine, results);
     if (counts.proper === 0) {
       writeError(
-        `hwcrypt: dgst: ${shown}: no properly formatted checksum lines found${colonHint(given, text)}`,
+        `hwcrypt: dgst: ${shown}: no properly formatted checksum lines found${counts.hint ?? colonHint(text)}`,
       );
       failed = true;
       continue;
     }
     if (!given.has('status')) {
       for (const line of checkSummary(counts.improper, counts.unreadable, counts.mismatched)) {
-        writeError(`hwcrypt: dgst: ${line}`);
+        writeError(`hwcrypt: dgst: ${line}${/improper/.test(line) ? (counts.hint ?? '') : ''}`);
       }
       if (
         given.has('ignore-missing') &&
@@ -450,8 +490,8 @@ async function checkLists(given: Given, operands: readonly string[], engine: Eng
 }
 
 /** Lines of another length than the digest's say which digest was meant; and -c has a second meaning elsewhere. */
-function colonHint(given: Given, text: string): string {
-  for (const line of text.split('\n', 20)) {
+function colonHint(text: string): string {
+  for (const line of text.split(/[\n\0]/, 20)) {
     const parsed = parseChecksum(line);
     if (!parsed || parsed === 'comment') continue;
     const fitting = algorithms('hash').filter(
@@ -463,7 +503,7 @@ function colonHint(given: Given, text: string): string {
       .map(({ name }) => name)
       .join(' or -')})`;
   }
-  return given.has('form') ? '' : ' (for digits with colons use -colons)';
+  return ' (for digits with colons use -colons)';
 }
 
 async function checkList(
@@ -480,14 +520,18 @@ async function checkList(
     if (!silent && !(verdict === 'OK' && given.has('quiet'))) writeText(verdictLine(name, verdict));
   };
   const asked = given.get('digest');
-  const lines = text.split('\n');
+  // A list that --zero made: names are as they are there.
+  const zero = given.has('z') || text.includes('\0');
+  const lines = text.split(zero ? '\0' : '\n');
   if (lines.at(-1) === '') lines.pop();
   for (const [index, line] of lines.entries()) {
-    const parsed = parseChecksum(line);
+    const parsed = parseChecksum(line, zero);
     if (parsed === 'comment') continue;
     const job = parsed && jobOfLine(given, parsed, asked);
     if (!parsed || !job || parsed.hex.length !== job.outputBytes * 2) {
       counts.improper++;
+      const hint = parsed && macHint(given, parsed);
+      if (hint) counts.hint = hint;
       if (given.has('w') && !given.has('status')) {
         writeError(
           `hwcrypt: dgst: ${shown}: ${index + 1}: improperly formatted ${(asked ?? 'sha256').toUpperCase()} checksum line`,
@@ -516,14 +560,34 @@ async function checkList(
   return counts;
 }
 
+/** A line of a MAC can be checked with its key alone, and a line of a hash without any. */
+function macHint(given: Given, { tag }: ParsedChecksum): string | undefined {
+  if (tag === undefined) return undefined;
+  const mac = given.get('mac')?.toUpperCase() ?? (given.has('hmac') ? 'HMAC' : undefined);
+  if (/^hmac-/i.test(tag)) {
+    return mac === 'HMAC' ? undefined : ' (it has HMACs, which are checked with their key: give -hmac KEY)';
+  }
+  if (/^cmac\b/i.test(tag)) {
+    return mac === 'CMAC'
+      ? undefined
+      : ' (it has CMACs, which are checked with their key: give -mac CMAC, -macopt cipher:NAME and -macopt hexkey:HEX)';
+  }
+  return mac === undefined
+    ? undefined
+    : ` (it has hashes without a key: leave out ${given.has('hmac') ? '-hmac' : '-mac'})`;
+}
+
 /** The algorithm of a line: the one it names, which must be the one asked for if one was. */
 function jobOfLine(
   given: Given,
   { tag, hex }: ParsedChecksum,
   asked: string | undefined,
 ): JobInput | undefined {
-  if (tag === undefined || tag.toUpperCase() === 'CMAC') return jobOf(given, asked);
-  const keyed = given.has('hmac') || given.has('mac');
+  if (tag === undefined) return jobOf(given, asked);
+  const mac = given.get('mac')?.toUpperCase() ?? (given.has('hmac') ? 'HMAC' : undefined);
+  if (/^cmac\b/i.test(tag)) return mac === 'CMAC' ? jobOf(given, asked) : undefined;
+  const keyed = mac === 'HMAC';
+  if (mac === 'CMAC') return undefined;
   if (/^hmac-/i.test(tag) !== keyed) return undefined;
   const name = tag.replace(/^hmac-/i, '');
   const hash = hashAlgorithm(/^blake2b$/i.test(name) ? 'blake2b512' : name);

@@ -7,6 +7,7 @@ import { HwcryptError } from '../../errors.js';
 import { Progress } from '../../report/progress.js';
 import type { CommandSpec, Given } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
+import { type Rule, rulesFor } from '../rules.js';
 import { writeError, writeText } from '../stdio.js';
 
 const NOTES = `
@@ -20,14 +21,55 @@ Nothing is authenticated: a changed file may decrypt to something else.
 With -d and -a, any base64 is read: long lines, CR LF, no padding.
 `;
 
+/** What makes a key out of a passphrase. */
+const DERIVATION = ['-pbkdf2', '-iter', '-md'] as const;
+const PASSPHRASE = ['-k', '-kfile', '-pass'] as const;
+/** Do nothing here, and do no harm. */
+const HARMLESS = ['-debug', '-provider', '-provider-path', '-propquery'] as const;
+
+const RULES: readonly Rule[] = [
+  { of: '-list', only: [...HARMLESS] },
+  {
+    of: '--explain',
+    only: ['--json', '--driver', '--cipher', '-a', '-A', '-md', '-iter', '-d', ...PASSPHRASE, ...HARMLESS],
+  },
+  { of: '--json', needs: ['--explain'] },
+  ...rulesFor(PASSPHRASE, { beside: ['-none'] }),
+  { of: '--cipher', beside: ['-none'] },
+  // Only base64: there is nothing to encrypt.
+  ...rulesFor([...DERIVATION, '--driver'], { needs: ['--cipher', '--explain'] }),
+  ...rulesFor(['-nopad', '-nosalt', '-S', '-saltlen', '-K', '-iv', '-p', '-P', '--auto-kdf'], {
+    needs: ['--cipher'],
+  }),
+  { of: '-d', needs: ['--cipher', '-a', '--explain'] },
+  { of: '-A', needs: ['-a'] },
+  // One goes before the other in OpenSSL, wherever they stand.
+  { of: '-kfile', beside: ['-k'], warn: true },
+  { of: '-pass', beside: ['-k', '-kfile'], warn: true },
+  { of: '-S', beside: ['-nosalt'] },
+  { of: '-saltlen', needs: ['-pbkdf2', '-iter'] },
+  { of: '-saltlen', beside: ['-nosalt'] },
+  { of: '--auto-kdf', needs: ['-d'] },
+  { of: '--auto-kdf', beside: ['-K', '-iv', '-nopad', '-P'] },
+  { of: '--driver', beside: ['-P'] },
+  { of: '-out', beside: ['-P'], warn: true },
+  ...rulesFor(['-rand', '-writerand'], { never: true, warn: true }),
+];
+
 export const command: CommandSpec = {
   name: 'enc',
   summary: 'Encrypts and decrypts files as `openssl enc` does, byte for byte.',
   usage: '-CIPHER [options]',
   options: [
     { names: ['--cipher'], value: 'NAME', help: 'Cipher; also as an option: -aes-256-cbc', section: 'Work' },
-    { names: ['-e'], help: 'Encrypt (default)', sets: ['direction', 'encrypt'], section: 'Work' },
-    { names: ['-d'], help: 'Decrypt', sets: ['direction', 'decrypt'], section: 'Work' },
+    {
+      names: ['-e'],
+      help: 'Encrypt (default)',
+      sets: ['direction', 'encrypt'],
+      lastCounts: true,
+      section: 'Work',
+    },
+    { names: ['-d'], help: 'Decrypt', sets: ['direction', 'decrypt'], lastCounts: true, section: 'Work' },
     { names: ['-none'], help: 'No cipher: only base64', section: 'Work' },
     { names: ['-nopad'], help: 'No padding: the input is whole blocks', section: 'Work' },
     {
@@ -56,8 +98,14 @@ export const command: CommandSpec = {
     { names: ['-pbkdf2'], help: `PBKDF2 with ${DEFAULT_ITERATIONS} iterations`, section: 'Key' },
     { names: ['-iter'], value: 'N', help: 'PBKDF2 with N iterations', section: 'Key' },
     { names: ['-md'], value: 'DIGEST', help: 'Digest of the key derivation (sha256)', section: 'Key' },
-    { names: ['-salt'], help: 'Use a salt (default)', sets: ['salted', 'yes'], section: 'Key' },
-    { names: ['-nosalt'], help: 'Use none', sets: ['salted', 'no'], section: 'Key' },
+    {
+      names: ['-salt'],
+      help: 'Use a salt (default)',
+      sets: ['salted', 'yes'],
+      lastCounts: true,
+      section: 'Key',
+    },
+    { names: ['-nosalt'], help: 'Use none', sets: ['salted', 'no'], lastCounts: true, section: 'Key' },
     { names: ['-S'], value: 'HEX', help: 'This salt; no header is written or read then', section: 'Key' },
     {
       names: ['-saltlen'],
@@ -67,8 +115,14 @@ export const command: CommandSpec = {
     },
     { names: ['-K'], value: 'HEX', help: 'This key', section: 'Key' },
     { names: ['-iv'], value: 'HEX', help: 'This IV', section: 'Key' },
-    { names: ['-p'], help: 'Print salt, key and IV', sets: ['print', 'also'], section: 'Key' },
-    { names: ['-P'], help: 'Print them and stop', sets: ['print', 'only'], section: 'Key' },
+    {
+      names: ['-p'],
+      help: 'Print salt, key and IV',
+      sets: ['print', 'also'],
+      lastCounts: true,
+      section: 'Key',
+    },
+    { names: ['-P'], help: 'Print them and stop', sets: ['print', 'only'], lastCounts: true, section: 'Key' },
     {
       names: ['--auto-kdf'],
       help: 'With -d: use another key derivation if that is the one that fits',
@@ -93,6 +147,7 @@ export const command: CommandSpec = {
     { names: ['-engine'], value: 'ID', help: '', hidden: true },
     { names: ['-z'], help: '', hidden: true },
   ],
+  rules: RULES,
   notes: NOTES,
   resolve: (name) => (findCipher(name) ? ['cipher', name] : wrapName(name)),
   suggest: suggestCiphers,
@@ -166,6 +221,7 @@ function parse(given: Given, name: string | undefined): EncOptions {
     // OpenSSL copies the input as it is then, which nobody who gives a passphrase can want.
     throw new HwcryptError('USAGE', 'no cipher is given: name one, e.g. -aes-256-cbc, or -none to copy');
   }
+  for (const text of idle(given, cipher, hasPassphrase)) writeError(`hwcrypt: enc: warning: ${text}`);
   return {
     direction,
     cipher,
@@ -186,6 +242,23 @@ function parse(given: Given, name: string | undefined): EncOptions {
     autoKdf: given.has('auto-kdf'),
     alsoRead: [...given.all('kfile'), ...given.all('pass').flatMap(passFile)],
   };
+}
+
+/** What OpenSSL takes without a word as well, and scripts may contain; it depends on the cipher and on what else there is. */
+function idle(given: Given, cipher: CipherAlgorithm | undefined, hasPassphrase: boolean): string[] {
+  const warnings: string[] = [];
+  if (cipher && cipher.blockBytes === 1 && given.has('nopad')) {
+    warnings.push(`-nopad has no effect beside -${cipher.name}, which pads nothing`);
+  }
+  if (given.has('K') && !hasPassphrase) {
+    for (const name of ['pbkdf2', 'iter', 'md', 'S', 'saltlen'].filter((option) => given.has(option))) {
+      warnings.push(`-${name} has no effect beside -K without a passphrase`);
+    }
+  }
+  if (given.has('K') && hasPassphrase && (given.has('iv') || cipher?.ivBytes === 0)) {
+    warnings.push('the passphrase has no effect on key and IV beside -K: it only makes the salt in front');
+  }
+  return warnings;
 }
 
 /** The path in `-pass file:PATH`. */

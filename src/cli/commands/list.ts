@@ -34,6 +34,8 @@ export const command: CommandSpec = {
       help: 'Algorithms too that no driver here offers, and the kernel’s internal helpers',
     },
   ],
+  // JSON has everything as it is.
+  rules: [{ of: '--all', beside: ['--json'] }],
   notes: `Without a topic: drivers, algorithms and the kernel's implementations.
 A driver that is not there is listed with the cause and the cure.`,
   run,
@@ -46,6 +48,9 @@ async function run(given: Given, [topic]: readonly string[]): Promise<number> {
       'USAGE',
       `there is no list of "${topic}" (${near ? `did you mean ${near}?` : TOPICS.join(', ')})`,
     );
+  }
+  if (topic === 'drivers' && given.has('all')) {
+    throw new HwcryptError('USAGE', '--all has no effect beside drivers');
   }
   const kinds = topic === undefined ? KINDS['algorithms'] : KINDS[topic];
   const drivers = driverInventory();

@@ -5,6 +5,7 @@ import { openOutput } from '../../enc/output.js';
 import { describeReason, HwcryptError } from '../../errors.js';
 import { Progress } from '../../report/progress.js';
 import type { CommandSpec, Given } from '../options.js';
+import { rulesFor } from '../rules.js';
 import { writeError } from '../stdio.js';
 
 /** A multiple of 3 and of 48, so that base64 lines need no carrying over. */
@@ -33,6 +34,12 @@ export const command: CommandSpec = {
     { names: ['-propquery'], value: 'QUERY', help: '', hidden: true },
     { names: ['-engine'], value: 'ID', help: '', hidden: true },
   ],
+  rules: rulesFor(['-rand', '-writerand'], { never: true, warn: true }),
+  // A negative number looks like an option.
+  resolve: (text) => {
+    if (/^[\d.]/.test(text)) parseCount(`-${text}`);
+    return undefined;
+  },
   notes: 'K is 1024 bytes, M 1024 K, G 1024 M, T 1024 G.',
   run,
 };
@@ -84,13 +91,21 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
   return 0;
 }
 
+/** @throws HwcryptError USAGE */
 function parseCount(text: string): number {
   const match = /^(\d+)([KMGT]?)$/.exec(text);
-  const count = match ? Number(match[1]) * (SUFFIXES[match[2] as string] as number) : 0;
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new HwcryptError('USAGE', `"${text}" is not a number of bytes: 16, 4K, 1M`);
-  }
-  return count;
+  const count = match ? Number(match[1]) * (SUFFIXES[match[2] as string] as number) : Number.NaN;
+  if (Number.isSafeInteger(count) && count >= 1) return count;
+  const upper = text.toUpperCase();
+  const why =
+    count === 0
+      ? 'at least 1 is needed'
+      : count > 0
+        ? 'it is too large'
+        : text !== upper && /^\d+[KMGT]$/.test(upper)
+          ? `did you mean ${upper}?`
+          : 'a whole number such as 16, 4K or 1M';
+  throw new HwcryptError('USAGE', `"${text}" is not a number of bytes to make: ${why}`);
 }
 
 /** The pinned driver's generator, or the first in the order that has one. */

@@ -189,7 +189,11 @@ test('a wrong command line: one line, status 2', async () => {
     ['-mac CMAC -macopt key:x plain', /-mac CMAC needs a cipher/],
     ['-mac CMAC -macopt cipher:aes-128-cbc -macopt key:secret plain', /has 16 bytes, this one 6/],
     ['-sign key plain', /signatures are not supported/],
-    ['-c -z plain', /--zero does not go with --check/],
+    [
+      '-mac HMAC -macopt key:x -macopt cipher:aes-128-cbc plain',
+      /-macopt cipher: has no effect beside -mac HMAC/,
+    ],
+    ['-sha1 -mac HMAC -macopt key:x -macopt digest:md5 plain', /digest: has no effect beside -sha1/],
   ];
   for (const [args, message] of cases) {
     const found = await failure(command, args.split(' '));

@@ -11,14 +11,16 @@ const spec: CommandSpec = {
   operands: 2,
   options: [
     { names: ['-in'], value: 'FILE', help: 'Input' },
-    { names: ['-e'], help: 'Encrypt', sets: ['direction', 'encrypt'] },
-    { names: ['-d'], help: 'Decrypt', sets: ['direction', 'decrypt'] },
+    { names: ['-e'], help: 'Encrypt', sets: ['direction', 'encrypt'], lastCounts: true },
+    { names: ['-d'], help: 'Decrypt', sets: ['direction', 'decrypt'], lastCounts: true },
+    { names: ['-hex'], help: 'Hex', sets: ['form', 'hex'] },
+    { names: ['-r'], help: 'Reversed', sets: ['form', 'r'] },
     { names: ['-k'], value: 'TEXT', help: 'Passphrase' },
     { names: ['-K'], value: 'HEX', help: 'Key' },
     { names: ['-a', '-base64'], help: 'Base64' },
     { names: ['--auto-kdf'], help: 'Try' },
     { names: ['-iter'], value: 'N', help: 'Rounds' },
-    { names: ['-opt'], value: 'X', help: 'More than once' },
+    { names: ['-opt'], value: 'X', help: 'More than once', repeats: true },
     { names: ['-secretly'], help: '', hidden: true },
   ],
   resolve: (name) => (name === 'aes-128-cbc' ? ['cipher', name] : undefined),
@@ -52,7 +54,15 @@ test('a value may look like an option, be empty, or hold an equals sign', () => 
   assert.equal(values('-k', 'a\nb').get('k'), 'a\nb');
 });
 
-test('the last one counts', () => {
+test('the last one counts, and a warning says which does not', () => {
+  const warnings = (...argv: string[]) => parse(spec, argv).warnings;
+  assert.deepEqual(warnings('-e', '-d'), ['-e has no effect beside -d']);
+  assert.deepEqual(warnings('-in', 'a', '--in', 'b'), ['of several -in only the last has an effect']);
+  assert.deepEqual(warnings('-in', 'a', '-in', 'a', '-opt', 'a', '-opt', 'b', '-d', '-d'), []);
+  assert.throws(() => parse(spec, ['-hex', '-r']), {
+    code: 'USAGE',
+    message: '-hex has no effect beside -r',
+  });
   assert.equal(values('-e', '-d').get('direction'), 'decrypt');
   assert.equal(values('-d', '-e').get('direction'), 'encrypt');
   assert.equal(values('-in', 'a', '-in', 'b').get('in'), 'b');

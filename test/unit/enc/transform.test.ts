@@ -84,7 +84,7 @@ test('wrong lengths and wrong padding are told apart', () => {
   });
   assert.throws(
     () => run('encrypt', false, Buffer.alloc(5)),
-    lengthError('bad encrypt', /5 bytes are not a multiple of 16/),
+    lengthError('bad encrypt', /5 bytes, not a multiple of 16/),
   );
   assert.throws(() => run('decrypt', false, Buffer.alloc(17)), lengthError('bad decrypt', /17 bytes/));
   assert.throws(() => run('decrypt', true, Buffer.alloc(31)), lengthError('bad decrypt', /31 bytes/));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { counted } from '#src/enc/io.js';
 import { checksumLine, parseChecksum } from '#src/report/checksums.js';
 import { table } from '#src/report/table.js';
 import { columns, wrap } from '#src/report/text.js';
@@ -34,6 +35,10 @@ test('names in columns', () => {
 
 test('units', () => {
   assert.equal(megabytes(512), '512 B');
+  assert.deepEqual(
+    [counted(1, 'block'), counted(0, 'byte'), counted(2, 'byte')],
+    ['1 block', '0 bytes', '2 bytes'],
+  );
   assert.equal(megabytes(98_906_744), '98.9 MB');
   assert.equal(megabytes(1_073_741_824), '1.07 GB');
   assert.equal(rate(1_000_000_000, 1e9), '1000 MB/s');
