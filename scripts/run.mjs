@@ -27,7 +27,7 @@ const project = dirname(dirname(fileURLToPath(import.meta.url)));
 const cache = join(project, '.cache');
 
 const targets = {
-  demo: { file: 'dist/cli/main.js', args: ['demo'], guests: true },
+  demo: { file: 'build/rig/demo.js', args: [], guests: true },
   test: { file: 'build/test/run.js', args: [], guests: true },
   rig: { file: 'build/rig/main.js', args: [], guests: true },
   bench: { file: 'build/bench/main.js', args: [], guests: false },

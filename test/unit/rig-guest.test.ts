@@ -183,3 +183,20 @@ describe('a uml guest ends', { ...skipUnless('uml'), concurrency: 2 }, () => {
     await assertGone(run.mark);
   });
 });
+
+test('npm run demo shows every driver at work, the kernel’s in a guest', {
+  ...skipUnless('uml'),
+  timeout: 120_000,
+}, async () => {
+  const args = ['build/rig/demo.js', '-q', '-aes-128-ctr', '-in', 'LICENSE'];
+  const child = spawn(process.execPath, args, { cwd: projectFolder, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const status = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(status, 0, output);
+  for (const driver of ['libcrypto', 'node', 'afalg'])
+    assert.match(output, new RegExp(`^${driver} .* equal$`, 'm'), output);
+  assert.doesNotMatch(output, /WRONG/);
+});

@@ -283,7 +283,6 @@ function outcomesText(
 function closing(outcomes: readonly Outcome[], reference: Reference, width: number): string {
   const done = outcomes.filter(({ equal }) => equal !== undefined);
   const wrong = done.filter(({ equal }) => !equal);
-  const afalg = outcomes.find(({ driver }) => driver === 'afalg');
   const problems = outcomes.flatMap(({ driver, problem = '' }) =>
     problem === '' ? [] : [problem.startsWith(`${driver}: `) ? problem : `${driver}: ${problem}`],
   );
@@ -296,10 +295,5 @@ function closing(outcomes: readonly Outcome[], reference: Reference, width: numb
         ? `${done.length} of ${outcomes.length} drivers ran; every result is, byte for byte, that of ${reference.name}.`
         : `WRONG: ${wrong.map(({ driver }) => driver).join(', ')} gave another result than ${reference.name}.`,
   ];
-  if (afalg?.problem !== undefined) {
-    lines.push(
-      'The kernel could not be shown here. On a real kernel, booted as a guest: npm run rig -- uml -- node dist/cli/main.js demo',
-    );
-  }
   return `\n${lines.map((line) => wrap(line, width).join('\n')).join('\n')}\n`;
 }
