@@ -6,6 +6,7 @@ import type { AeadAlgorithm, CipherAlgorithm } from '../algorithms.js';
 import { copyOf, lengthOf } from '../drivers/buffers.js';
 import type { AeadSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
+import { checkHalves } from '../drivers/xts.js';
 import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
 import type { Route } from '../routing/router.js';
 import {
@@ -20,7 +21,7 @@ import {
 import { type Feeder, feederFor, SectorFeeder } from './blocks.js';
 import { shortGcmTag } from './deprecations.js';
 import { LazyTransform } from './lazy-transform.js';
-import { duplicatedKeys, tagNotSet } from './openssl-errors.js';
+import { tagNotSet } from './openssl-errors.js';
 
 const EMPTY = Buffer.alloc(0);
 const NONE = new Uint8Array(0);
@@ -553,18 +554,6 @@ export function makeCipher(
     engine = new PlainEngine(route, algorithm, direction, key, iv, sectorBytes);
   }
   return direction === 'encrypt' ? new Cipheriv(engine, options) : new Decipheriv(engine, options);
-}
-
-/**
- * XTS with two equal halves of the key is not the XTS that was proved (SP 800-38E; FIPS 140 IG A.9). OpenSSL refuses to
- * encrypt so, the kernel does not.
- */
-export function checkHalves(direction: Direction, key: Uint8Array): void {
-  const half = lengthOf(key) / 2;
-  if (direction !== 'encrypt' || half === 0) return;
-  let difference = 0;
-  for (let i = 0; i < half; i++) difference |= key[i]! ^ key[half + i]!;
-  if (difference === 0) throw duplicatedKeys();
 }
 
 /** `options.authTagLength` checked for an AEAD; undefined where any length will do (GCM). */

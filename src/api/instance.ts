@@ -30,6 +30,7 @@ import {
 import { wipe } from '../drivers/buffers.js';
 import type { Direction, DriverName, Probe } from '../drivers/driver.js';
 import { checkTagBytes } from '../drivers/parameters.js';
+import { checkHalves } from '../drivers/xts.js';
 import { nodeError, nodeTypeError } from '../errors.js';
 import { type Fallback, type Route, Router } from '../routing/router.js';
 import {
@@ -50,13 +51,7 @@ import {
   stringOption,
   uintOption,
 } from './arguments.js';
-import {
-  type Cipheriv,
-  type CipherStreamOptions,
-  checkHalves,
-  type Decipheriv,
-  makeCipher,
-} from './cipher.js';
+import { type Cipheriv, type CipherStreamOptions, type Decipheriv, makeCipher } from './cipher.js';
 import { xofWithoutLength } from './deprecations.js';
 import { type DigestStreamOptions, Hash, Hmac, invalidDigest, lengthOption, outputLength } from './digest.js';
 import {

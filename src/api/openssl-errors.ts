@@ -18,7 +18,6 @@ function providerError(reason: number, text: string): Error & { code: string } {
 export const badDecrypt = (): Error => providerError(100, 'bad decrypt');
 export const wrongFinalBlockLength = (): Error => providerError(107, 'wrong final block length');
 export const tagNotSet = (): Error => providerError(119, 'tag not set');
-export const duplicatedKeys = (): Error => providerError(149, 'xts duplicated keys');
 
 /** EVP_R_NOT_XOF_OR_INVALID_LENGTH, of the EVP library. */
 export function notXof(): Error {

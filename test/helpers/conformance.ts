@@ -566,6 +566,22 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
       assert.notEqual(done, 0, 'every key length was refused');
     });
 
+  if (algorithm.mode === 'xts') {
+    test('two equal halves of a key encrypt nothing, at the beginning or later', () => {
+      const random = new Random(`${algorithm.name} halves`);
+      const half = random.bytes(algorithm.keyBytes / 2);
+      const equal = Buffer.concat([half, half]);
+      const iv = ivOf(algorithm, random);
+      const codes = ['ERR_OSSL_XTS_DUPLICATED_KEYS'];
+      refuses(() => open('encrypt', equal, iv), codes, 'open');
+      using session = open('encrypt', random.bytes(algorithm.keyBytes), iv);
+      refuses(() => session.restart(iv, equal), codes, 'restart');
+      // What was written so must be read.
+      using back = open('decrypt', equal, iv);
+      back.update(new Uint8Array(32), new Uint8Array(32));
+    });
+  }
+
   test('wrong arguments are refused and leave the session usable', () => {
     const random = new Random(`${algorithm.name} arguments`);
     const key = random.bytes(algorithm.keyBytes);

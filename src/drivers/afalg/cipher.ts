@@ -22,6 +22,7 @@ import { Chain } from '../chain.js';
 import type { CipherSession, Direction } from '../driver.js';
 import { checkIv, checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
+import { checkHalves } from '../xts.js';
 import type { Facts } from './facts.js';
 import { type Limits, patiently, patientlyAsync, type Resources, unavailable } from './tfm.js';
 
@@ -156,6 +157,7 @@ export class AfalgCipher extends SessionBase implements CipherSession {
     checkIv(this.algorithm, iv);
     if (key !== undefined) {
       checkKey(this.algorithm, key);
+      if (this.#xts) checkHalves(this.direction, key);
       const reason = this.#held.rekey(key, this.#context.facts);
       if (reason)
         throw this.fail(unavailable(this.#held.tfm.target, `new key for ${this.algorithm.name}`, reason));

@@ -48,6 +48,7 @@ import type {
 } from '../driver.js';
 import { judgeHardware } from '../hardware.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { checkHalves } from '../xts.js';
 import { AfalgAead } from './aead.js';
 import { AfalgCipher } from './cipher.js';
 import { AfalgDigest, type DigestContext } from './digest.js';
@@ -411,6 +412,7 @@ export class AfalgDriver implements Driver {
   ): CipherSession {
     checkKey(algorithm, key);
     checkIv(algorithm, iv);
+    if (algorithm.mode === 'xts') checkHalves(direction, key);
     const target = this.#target(algorithm, options);
     const driver = this.#label(target);
     const held = this.#resources(algorithm.name, target, key);
