@@ -8,7 +8,7 @@
  * A subclass, or a property set on a view, may say anything about its length: only the engine's own getters are asked.
  * A SharedArrayBuffer is accepted: another thread may change the bytes under the call, never the length.
  */
-import { isUint8Array } from 'node:util/types';
+import { isSharedArrayBuffer, isUint8Array } from 'node:util/types';
 
 import { nodeRangeError, nodeTypeError } from '../errors.js';
 
@@ -125,6 +125,27 @@ export function pair(input: unknown, output: unknown, unit = 1): number {
   if (unit > 1 && length % unit !== 0) throw wrongLength('input', `a multiple of ${unit}`, length);
   outputBytes(output, 'output', length);
   return length;
+}
+
+// Younger than the language level that this is compiled for. The engine's own, as above.
+const resizable = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'resizable')?.get;
+const growable = Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, 'growable')?.get;
+
+function sizeMayChange(buffer: ArrayBufferLike): boolean {
+  return (isSharedArrayBuffer(buffer) ? growable : resizable)?.call(buffer) === true;
+}
+
+/**
+ * For what another thread works on: memory that cannot shrink, or move as it grows, under its hands. The check above holds for
+ * as long as no JavaScript runs, which is what an asynchronous call waits for.
+ * @throws TypeError ERR_INVALID_ARG_VALUE
+ */
+export function checkFixed(views: readonly Uint8Array[]): void {
+  if (!views.some((view) => sizeMayChange(bufferOf(view)))) return;
+  throw nodeTypeError(
+    'ERR_INVALID_ARG_VALUE',
+    'An asynchronous call takes no view of a resizable ArrayBuffer or a growable SharedArrayBuffer: copy the data first',
+  );
 }
 
 export type Overlap = 'none' | 'same' | 'partial';

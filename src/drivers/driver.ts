@@ -10,7 +10,7 @@
  * - `input` and `output` may be the same view (in place). Any other overlap is copied first, never corrupted.
  * - A synchronous method returns when the work is done. An asynchronous one does it off the event loop on the
  *   caller's memory, which the caller must leave alone until the promise settles; one at a time for each session
- *   (`SESSION_BUSY` otherwise).
+ *   (`SESSION_BUSY` otherwise). Memory whose size may change (resizable, growable) is refused there.
  * - After a failure of the driver the session is unusable and every further call throws `SESSION_UNUSABLE`.
  *   What is in `output` then is to be thrown away. A bad argument (caught before the driver is asked) leaves it usable.
  * - `close()` frees what the session holds and wipes the key; it may be called twice. So does `Symbol.dispose`.

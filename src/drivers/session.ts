@@ -3,6 +3,7 @@
  * frees native state of sessions that were dropped without `close()`.
  */
 import { HwcryptError } from '../errors.js';
+import { checkFixed } from './buffers.js';
 
 /** `ready` → `busy` (an asynchronous call is under way) → `ready`; `failed` and `closed` are final. */
 export type Life = 'ready' | 'busy' | 'failed' | 'closed';
@@ -68,11 +69,12 @@ export abstract class SessionBase {
   }
 
   /**
-   * Runs asynchronous work with the session marked busy. A rejection makes the session unusable, unless `work` itself has
+   * Runs asynchronous work on `views` with the session marked busy. A rejection makes the session unusable, unless `work` itself has
    * put `life` back to `ready` (a wrong tag is no failure of the driver).
    */
-  protected async busy<T>(work: () => Promise<T>): Promise<T> {
+  protected async busy<T>(views: readonly Uint8Array[], work: () => Promise<T>): Promise<T> {
     this.ready();
+    checkFixed(views);
     this.life = 'busy';
     try {
       const value = await work();

@@ -359,6 +359,17 @@ function cipherLengths({ lengths }: Suite, algorithm: CipherAlgorithm): number[]
   );
 }
 
+const CHANGING = ['ERR_INVALID_ARG_VALUE'];
+
+/** Views of memory whose size may change, which no asynchronous call takes. They are younger than the language level. */
+function changing(length: number): Uint8Array[] {
+  const [own, shared] = [ArrayBuffer, SharedArrayBuffer] as unknown as (new (
+    length: number,
+    options: { maxByteLength: number },
+  ) => ArrayBuffer)[];
+  return [own!, shared!].map((make) => new Uint8Array(new make(length, { maxByteLength: 2 * length })));
+}
+
 function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
   const { driver, options } = suite;
   const open = (direction: Direction, key: Uint8Array, iv: Uint8Array | null): CipherSession =>
@@ -642,6 +653,22 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
     session.update(input, output);
     const right = oneAnswer(suite, algorithm, { algorithm: algorithm.name, op: 'encrypt', key, iv, input });
     same(output, right.output, `${algorithm.name} after wrong arguments`);
+  });
+
+  test('asynchronous calls take no memory whose size may change, and leave the session as it was', async () => {
+    const random = new Random(`${algorithm.name} resizable`);
+    const length = Math.max(algorithm.blockBytes, algorithm.minBytes ?? 1, 16);
+    const [key, iv] = [random.bytes(algorithm.keyBytes), ivOf(algorithm, random)];
+    using session = open('encrypt', key, iv);
+    const [fixed, output, wanted] = [random.bytes(length), new Uint8Array(length), new Uint8Array(length)];
+    for (const view of changing(length)) {
+      await refusesAsync(() => session.updateAsync(view, output), CHANGING, 'input');
+      await refusesAsync(() => session.updateAsync(fixed, view), CHANGING, 'output');
+    }
+    await session.updateAsync(fixed, output);
+    using other = open('encrypt', key, iv);
+    other.update(fixed, wanted);
+    same(output, wanted, 'afterwards');
   });
 
   test('one asynchronous call at a time; closed is closed', async () => {
@@ -988,6 +1015,11 @@ function aeadTests(suite: Suite, algorithm: AeadAlgorithm): void {
     refuses(() => session.seal(new Uint8Array(0), aad, text, output, tag), ivCodes, 'an empty nonce');
     refuses(() => session.seal(iv, aad, text, output.subarray(1), tag), lengthCodes, 'a short output');
     refuses(() => session.seal(iv, aad, text, output, tag.subarray(1)), lengthCodes, 'a short tag');
+    for (const view of changing(100)) {
+      await refusesAsync(() => session.sealAsync(iv, aad, view, output, tag), CHANGING, 'resizable text');
+      await refusesAsync(() => session.sealAsync(iv, view, text, output, tag), CHANGING, 'resizable aad');
+      await refusesAsync(() => session.sealAsync(iv, aad, text, view, tag), CHANGING, 'resizable output');
+    }
     refuses(
       () => session.seal(iv, 'aad' as unknown as Uint8Array, text, output, tag),
       ['ERR_INVALID_ARG_TYPE'],
@@ -1213,6 +1245,8 @@ function digestTests(suite: Suite, algorithm: HashAlgorithm | MacAlgorithm): voi
     assert.equal(session.algorithm, algorithm);
     session.update(data);
     refuses(() => session.update('text' as unknown as Uint8Array), ['ERR_INVALID_ARG_TYPE'], 'a string');
+    for (const view of changing(100))
+      await refusesAsync(() => session.updateAsync(view), CHANGING, 'resizable data');
     if (mac || !algorithm.xof) {
       refuses(() => session.digest(output.subarray(1)), ['ERR_OUT_OF_RANGE'], 'a short output');
     }

@@ -145,7 +145,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
     outputBytes(tag, 'tag', this.tagBytes);
     const plan = this.#prepare(iv, aad, text, tag, output, length);
     this.inUse = [aad, text, tag, output];
-    await this.busy(() => this.#runAsync(plan));
+    await this.busy(this.inUse, () => this.#runAsync(plan));
   }
 
   async openAsync(
@@ -160,7 +160,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
     bytes(tag, 'tag', this.tagBytes);
     const plan = this.#prepare(iv, aad, text, tag, output, length);
     this.inUse = [aad, text, tag, output];
-    await this.busy(async () => {
+    await this.busy(this.inUse, async () => {
       if (await this.#runAsync(plan)) return;
       Uint8Array.prototype.fill.call(output, 0, 0, length);
       // A forged message is no failure of the session; close() may have been called meanwhile.

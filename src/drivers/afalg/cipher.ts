@@ -123,7 +123,7 @@ export class AfalgCipher extends SessionBase implements CipherSession {
     if (length === 0) return;
     const source = length <= this.#pieceBytes ? input : unaliased(input, output, length);
     this.inUse = [source, output];
-    await this.busy(async () => {
+    await this.busy([input, output], async () => {
       try {
         const from = address(source);
         const to = address(output);

@@ -56,7 +56,7 @@ export class AfalgDigest extends SessionBase implements DigestSession {
     const length = lengthOf(bytes(data, 'data'));
     this.#unfinished();
     if (length === 0) return;
-    await this.busy(() => this.#sendAsync(data, length, true));
+    await this.busy([data], () => this.#sendAsync(data, length, true));
   }
 
   digest(output: Uint8Array): void {
@@ -112,7 +112,7 @@ export class AfalgDigest extends SessionBase implements DigestSession {
     const length = lengthOf(bytes(data, 'data'));
     const size = this.#checkOutput(output);
     this.#drain();
-    await this.busy(async () => {
+    await this.busy([data, output], async () => {
       if (length > 0) await this.#sendAsync(data, length, false);
       // The work was done by the send; the result is only fetched.
       this.#read(output, size);

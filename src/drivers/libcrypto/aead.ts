@@ -176,7 +176,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     this.ready();
     const length = this.#check('encrypt', iv, aad, text, output);
     outputBytes(tag, 'tag', this.tagBytes);
-    await this.busy(async () => {
+    await this.busy([aad, text, output, tag], async () => {
       this.#start(iv, length);
       await this.#aadAsync(aad);
       const done = await this.#textAsync(text, output, length);
@@ -196,7 +196,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     this.ready();
     const length = this.#check('decrypt', iv, aad, text, output);
     bytes(tag, 'tag', this.tagBytes);
-    await this.busy(async () => {
+    await this.busy([aad, text, output, tag], async () => {
       this.#start(iv, length, tag);
       await this.#aadAsync(aad);
       const done = await this.#textAsync(text, output, length);
@@ -234,7 +234,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     if (!this.incremental) throw this.#whole();
     const length = pair(input, output);
     if (length === 0) return;
-    await this.busy(async () => {
+    await this.busy([input, output], async () => {
       if ((await this.#textAsync(input, output, length)) < 0)
         throw opensslError(this.#evp, `${this.algorithm.name} failed`);
     });

@@ -136,12 +136,12 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.ready();
     const length = this.#check(input, output);
     if (length === 0) return;
-    if (this.#counter) this.#counter.bytes += length;
     // `scratch` belongs to synchronous calls; several asynchronous ones may be under way in other sessions.
     this.#lengthCell ??= Buffer.allocUnsafeSlow(8);
     const cell = this.#lengthCell;
     const source = unaliased(input, output, length);
-    await this.busy(async () => {
+    await this.busy([input, output], async () => {
+      if (this.#counter) this.#counter.bytes += length;
       for (let at = 0; at < length; at += PIECE) {
         const size = Math.min(PIECE, length - at);
         const to = part(output, at, size);

@@ -54,7 +54,7 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
     const length = checkedLength(data, 'data');
     this.#unfinished();
     if (length === 0) return;
-    await this.busy(async () => {
+    await this.busy([data], async () => {
       if ((await this.nativeUpdateAsync(part(data, 0, length), length)) !== 1)
         throw opensslError(this.evp, `${this.algorithm.name} failed`);
     });

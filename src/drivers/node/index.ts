@@ -149,7 +149,7 @@ class NodeCipher extends SessionBase implements CipherSession {
   async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {
     this.ready();
     pair(input, output, this.algorithm.blockBytes);
-    await this.busy(yieldOnce);
+    await this.busy([input, output], yieldOnce);
     this.update(input, output);
   }
 
@@ -275,7 +275,7 @@ class NodeAead extends SessionBase implements AeadSession {
     tag: Uint8Array,
   ): Promise<void> {
     this.#check('encrypt', iv, aad, text, output);
-    await this.busy(yieldOnce);
+    await this.busy([aad, text, output, tag], yieldOnce);
     this.seal(iv, aad, text, output, tag);
   }
 
@@ -287,7 +287,7 @@ class NodeAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): Promise<void> {
     this.#check('decrypt', iv, aad, text, output);
-    await this.busy(yieldOnce);
+    await this.busy([aad, text, output, tag], yieldOnce);
     this.open(iv, aad, text, tag, output);
   }
 
@@ -315,7 +315,8 @@ class NodeAead extends SessionBase implements AeadSession {
 
   async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {
     this.#begun();
-    await this.busy(yieldOnce);
+    pair(input, output);
+    await this.busy([input, output], yieldOnce);
     this.update(input, output);
   }
 
@@ -411,7 +412,7 @@ class NodeDigest extends SessionBase implements DigestSession {
   async updateAsync(data: Uint8Array): Promise<void> {
     this.ready();
     bytes(data, 'data');
-    await this.busy(yieldOnce);
+    await this.busy([data], yieldOnce);
     this.update(data);
   }
 
