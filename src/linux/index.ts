@@ -7,6 +7,7 @@
  * Nothing is loaded, opened or read when this room is imported.
  */
 export * from './abi.js';
+export * from './engine-interrupts.js';
 export * from './errno.js';
 export * from './ffi.js';
 export * as libc from './libc.js';
