@@ -1,0 +1,148 @@
+/**
+ * Results compared: the same thing, done by different implementations, machines or versions.
+ *
+ * Part of the room `bench`; imports nothing but the result model. Pure: result sets in, facts out. Words for people are made in `report`.
+ * Whatever a comparison says rests on sizes that both sides measured; what is estimated is called an estimate.
+ */
+import type { Doubt, ResultSet } from '../model.js';
+import { type Crossover, crossover, type RatioAt, ratios } from './crossover.js';
+import { type Fit, fitLine } from './fit.js';
+import { type Group, type Point, type Series, type SeriesOptions, type Subject, seriesOf } from './series.js';
+
+export {
+  type Crossing,
+  type Crossover,
+  type CrossoverReason,
+  crossover,
+  DEFAULT_TOLERANCE,
+  type RatioAt,
+  ratios,
+} from './crossover.js';
+export { type Fit, type FitProblem, fitLine, type Line, predictNs } from './fit.js';
+export { setLabels } from './labels.js';
+export {
+  type CpuCost,
+  type Group,
+  type LeftOut,
+  type LeftOutReason,
+  type Point,
+  type Series,
+  type SeriesOptions,
+  type Subject,
+  seriesOf,
+} from './series.js';
+
+export interface CompareOptions extends SeriesOptions {
+  /** Which series the others are compared with: the first of a subject that this holds for. Otherwise the first with figures. */
+  readonly baseline?: (series: Series) => boolean;
+}
+
+/** One subject, and each series against the baseline. */
+export interface SubjectComparison {
+  readonly subject: Subject;
+  /** Absent where no series has a figure. */
+  readonly baseline?: Series;
+  /** All of them, the baseline among them, in the order of the sets. */
+  readonly series: readonly Series[];
+  /** For each of `series`. */
+  readonly fits: readonly Fit[];
+  /** For each series but the baseline. */
+  readonly pairs: readonly Pair[];
+}
+
+export interface Pair {
+  readonly baseline: Series;
+  readonly other: Series;
+  /** At the sizes that both have. */
+  readonly ratios: readonly RatioAt[];
+  readonly crossover: Crossover;
+  /** At the sizes where both know their CPU time in the same scope. */
+  readonly cpu: readonly CpuAt[];
+  /** What the ratios stand on: doubts about either side at the common sizes. */
+  readonly doubts: readonly PairDoubt[];
+}
+
+export interface CpuAt {
+  readonly requestBytes: number;
+  /** CPU nanoseconds for each byte. */
+  readonly baselineNsPerByte: number;
+  readonly otherNsPerByte: number;
+  /** Share of the baseline's CPU time that the other does not need: 0.9 is ninety percent; negative where it needs more. */
+  readonly freed: number;
+  /** `user`: without what the kernel spent, of which the text says nothing. */
+  readonly scope: 'user+system' | 'user';
+}
+
+export interface PairDoubt {
+  readonly side: 'baseline' | 'other';
+  /** That of the largest size it applies to. */
+  readonly doubt: Doubt;
+  readonly sizes: readonly number[];
+}
+
+/** Compares everything in the sets that can be compared. A subject that only one series has is there too, without pairs. */
+export function compare(sets: readonly ResultSet[], options: CompareOptions = {}): SubjectComparison[] {
+  return seriesOf(sets, options).map((group) => compareGroup(group, options.baseline));
+}
+
+export function compareGroup(
+  { subject, series }: Group,
+  isBaseline?: (series: Series) => boolean,
+): SubjectComparison {
+  const withFigures = series.filter(({ points }) => points.length > 0);
+  const baseline = (isBaseline && withFigures.find(isBaseline)) ?? withFigures[0];
+  return {
+    subject,
+    ...(baseline ? { baseline } : {}),
+    series,
+    fits: series.map(({ points }) => fitLine(points)),
+    pairs: baseline ? series.filter((own) => own !== baseline).map((other) => pair(baseline, other)) : [],
+  };
+}
+
+function pair(baseline: Series, other: Series): Pair {
+  const common = ratios(baseline, other);
+  return {
+    baseline,
+    other,
+    ratios: common,
+    crossover: crossover(baseline, other),
+    cpu: common.flatMap(cpuAt),
+    doubts: [
+      ...doubtsAt(
+        'baseline',
+        common.map((at) => at.baseline),
+      ),
+      ...doubtsAt(
+        'other',
+        common.map((at) => at.other),
+      ),
+    ],
+  };
+}
+
+function cpuAt({ requestBytes, baseline, other }: RatioAt): CpuAt[] {
+  if (!baseline.cpu || !other.cpu || baseline.cpu.scope !== other.cpu.scope) return [];
+  const freed = 1 - other.cpu.nsPerByte / baseline.cpu.nsPerByte;
+  if (!Number.isFinite(freed)) return [];
+  return [
+    {
+      requestBytes,
+      baselineNsPerByte: baseline.cpu.nsPerByte,
+      otherNsPerByte: other.cpu.nsPerByte,
+      freed,
+      scope: baseline.cpu.scope,
+    },
+  ];
+}
+
+function doubtsAt(side: PairDoubt['side'], points: readonly Point[]): PairDoubt[] {
+  const out = new Map<string, { side: PairDoubt['side']; doubt: Doubt; sizes: number[] }>();
+  for (const { requestBytes, doubts } of points) {
+    for (const doubt of doubts) {
+      const known = out.get(doubt.code);
+      out.set(doubt.code, { side, doubt, sizes: [...(known?.sizes ?? []), requestBytes] });
+    }
+  }
+  return [...out.values()];
+}
