@@ -50,6 +50,11 @@ hwcrypt COMMAND --help tells more. HWCRYPT_DEBUG=1 shows where an error came fro
 `;
 }
 
+function unexpected(argument: string): number {
+  writeError(`hwcrypt: unexpected argument "${argument}" (see hwcrypt --help)`);
+  return EXIT_USAGE;
+}
+
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
@@ -64,6 +69,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT_USAGE;
   }
   if (['--version', '-version', '-V', 'version'].includes(name)) {
+    if (rest[0] !== undefined) return unexpected(rest[0]);
     writeText(`hwcrypt ${version()}\n`);
     return 0;
   }
@@ -72,6 +78,7 @@ async function main(argv: readonly string[]): Promise<number> {
       writeText(usage());
       return 0;
     }
+    if (rest[1] !== undefined) return unexpected(rest[1]);
     name = rest[0];
     args = ['--help'];
   }

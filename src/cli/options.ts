@@ -144,7 +144,7 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
     tokens: true,
   });
   const values = new Map<string, string[]>();
-  const named = new Set<string>();
+  const named = new Map<string, string>();
   const warnings = new Set<string>();
   /** By what a value was last set. */
   const setBy = new Map<string, string>();
@@ -164,7 +164,7 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
     }
     list.push(value);
     setBy.set(name, by);
-    named.add(option?.names[0] ?? `--${name}`);
+    named.set(option?.names[0] ?? `--${name}`, by);
   };
   const operands: string[] = [];
   let help = false;

@@ -26,23 +26,27 @@ export function rulesFor(options: readonly string[], rule: Omit<Rule, 'of'>): Ru
   return options.map((of) => ({ of, ...rule }));
 }
 
-function problem({ of, needs, beside, only, never }: Rule, given: ReadonlySet<string>): string | undefined {
-  if (!given.has(of)) return undefined;
-  if (needs && !needs.some((name) => given.has(name)))
-    return `${of} has no effect without ${needs.join(' or ')}`;
+/** What was given: the first name of each option, and how it was written (`-aes-128-cbc` for `--cipher`). */
+export type Named = ReadonlyMap<string, string>;
+
+function problem({ of, needs, beside, only, never }: Rule, given: Named): string | undefined {
+  const own = given.get(of);
+  if (own === undefined) return undefined;
+  if (needs && !needs.some((name) => given.has(name))) {
+    return `${own} has no effect without ${needs.map((name) => (name === '--cipher' ? 'a cipher' : name)).join(' or ')}`;
+  }
   const other = beside?.find((name) => name !== of && given.has(name));
-  if (other !== undefined) return `${of} has no effect beside ${other}`;
-  if (never) return `${of} has no effect here`;
-  const idle = only && [...given].find((name) => name !== of && !only.includes(name));
-  return idle === undefined ? undefined : `${idle} has no effect beside ${of}`;
+  if (other !== undefined) return `${own} has no effect beside ${given.get(other)}`;
+  if (never) return `${own} has no effect here`;
+  const idle = only && [...given.keys()].find((name) => name !== of && !only.includes(name));
+  return idle === undefined ? undefined : `${given.get(idle)} has no effect beside ${own}`;
 }
 
 /**
- * @param given the first names of the options that were given
  * @returns warnings
  * @throws HwcryptError USAGE
  */
-export function checkRules(rules: readonly Rule[], given: ReadonlySet<string>): string[] {
+export function checkRules(rules: readonly Rule[], given: Named): string[] {
   const warnings: string[] = [];
   for (const rule of rules) {
     const text = problem(rule, given);

@@ -7,6 +7,7 @@
  */
 import { createHash, getHashes, pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
+import { hashAlgorithm } from '../algorithms.js';
 import { HwcryptError } from '../errors.js';
 
 const pbkdf2Async = promisify(pbkdf2);
@@ -157,6 +158,14 @@ export function legacyKeyFromPassword(
 export function requireDigest(name: string): string {
   const found = resolveDigest(name);
   if (found === undefined) {
+    const old = hashAlgorithm(name);
+    if (old) {
+      throw new HwcryptError(
+        'USAGE',
+        `no key can be derived with ${old.name} here: node:crypto, which does that, has no such digest ` +
+          '(decrypt with openssl enc -provider legacy -provider default)',
+      );
+    }
     throw new HwcryptError('USAGE', `unknown message digest: ${name} (see hwcrypt list hashes)`);
   }
   return found;

@@ -497,11 +497,17 @@ function makes(algorithm: CipherAlgorithm | AeadAlgorithm): boolean {
   }
 }
 
+/** Node knows the name, and OpenSSL keeps the algorithm in a provider that Node does not load. */
+const LEGACY =
+  'it is in OpenSSL’s legacy provider: use the libcrypto driver, or start node with --openssl-legacy-provider';
+
+const OLD_HASHES: ReadonlySet<string> = new Set(['md4', 'whirlpool', 'mdc2']);
+
 /** Has node:crypto this algorithm? It says so of a cipher by name, of a hash only by trying. */
 function support(algorithm: Algorithm, options: CipherOptions = {}): Support {
-  const no = (message: string): Support => ({
+  const no = (message: string, old = false): Support => ({
     supported: false,
-    reason: { code: 'ALGORITHM_UNKNOWN', message },
+    reason: { code: 'ALGORITHM_UNKNOWN', message, ...(old ? { cure: LEGACY } : {}) },
   });
   if (options.kernelDriver !== undefined && options.kernelDriver !== 'default') {
     return no(`node has no kernel driver to pin ("${options.kernelDriver}")`);
@@ -511,14 +517,17 @@ function support(algorithm: Algorithm, options: CipherOptions = {}): Support {
     case 'aead':
       return makes(algorithm)
         ? { supported: true }
-        : no(`node:crypto has no ${algorithm.name} of ${algorithm.keyBytes * 8} bits`);
+        : no(
+            `node:crypto has no ${algorithm.name} of ${algorithm.keyBytes * 8} bits`,
+            getCipherInfo(nodeName(algorithm)) !== undefined,
+          );
     case 'hash': {
       const name = nodeName(algorithm);
       if (KNOWN_HASHES.has(name)) return { supported: true };
       try {
         createHash(name);
       } catch {
-        return no(`node:crypto has no ${algorithm.name}`);
+        return no(`node:crypto has no ${algorithm.name}`, OLD_HASHES.has(name));
       }
       KNOWN_HASHES.add(name);
       return { supported: true };

@@ -35,6 +35,14 @@ test('no command, or none that exists', () => {
   const wrong = hwcrypt(['lsit']);
   assert.equal(wrong.status, 2);
   assert.equal(wrong.stderr, 'hwcrypt: unknown command "lsit" (did you mean list?)\n');
+  for (const argv of [
+    ['--version', 'x'],
+    ['help', 'rand', 'x'],
+  ]) {
+    const extra = hwcrypt(argv);
+    assert.equal(extra.status, 2);
+    assert.equal(extra.stderr, 'hwcrypt: unexpected argument "x" (see hwcrypt --help)\n');
+  }
   assert.match(hwcrypt(['constructor']).stderr, /unknown command "constructor" \(see hwcrypt --help\)/);
 });
 

@@ -35,6 +35,8 @@ test('the examples that everybody types, against openssl, standard output and er
     '-e -aes128 -nosalt -k x -in hello',
     '-aes-128-cbc -nosalt -k -in -in hello',
     '-chacha20 -k x -S 00 -in large -bufsize 3k',
+    '-rc4 -k x -S 00 -pbkdf2 -in large -provider legacy -provider default',
+    '-bf-cbc -k x -S 00 -pbkdf2 -in large -provider legacy -provider default',
     '-a -in hello',
     '-base64 -A -in hello',
     '-none -in hello',
@@ -121,6 +123,10 @@ test('errors: one line, the cause, status 1; no file', async () => {
     ['-aes-128-cbc -pbkdf2 -pass fd:77 -in hello', /file descriptor 77: bad file descriptor/],
     ['-aes-128-cbc -pbkdf2 -kfile empty -in hello', /cannot read the passphrase from empty: it is empty/],
     ['-aes-128-cbc -pbkdf2 -k a -driver node:thing -in hello', /node has no kernel driver to pin/],
+    [
+      '-rc4 -pbkdf2 -k a -driver node -in hello',
+      /has no rc4 of 128 bits \(.*legacy provider: use the libcrypto/,
+    ],
   ];
   for (const [args, message] of cases) {
     const found = await failure(command, `${args} -out never`.split(' '));
@@ -164,6 +170,7 @@ test('a wrong command line: one line, status 2', async () => {
     ['-aes-128-cbc -k a -iter 0', /-iter takes a whole number, 1 to/],
     ['-aes-128-cbc -pbkdf2 -k a -saltlen 17', /-saltlen takes a whole number, 1 to 16/],
     ['-aes-128-cbc -k a -md nope', /unknown message digest: nope/],
+    ['-aes-128-cbc -k a -md md4', /no key can be derived with md4 here: .*openssl enc -provider legacy/],
     ['-aes-128-cbc -pass hunter2', /-pass begins with pass:, env:/],
     ['-aes-128-cbc -k a -engine afalg', /there are no engines here: use --driver/],
     ['-aes-128-cbc -k a -driver nope -in hello', /there is no driver "nope"/],
