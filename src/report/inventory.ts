@@ -149,7 +149,7 @@ export interface Inventory {
 
 /** Where there is no terminal: wide enough for a row of facts, and still readable where it is pasted. */
 const PIPE_COLUMNS = 120;
-/** A narrower column of verdicts is put below the facts instead. */
+/** A narrower column of verdicts is no use on a terminal: there each implementation takes some lines of its own instead. */
 const LEAST_VERDICT = 40;
 
 /** @param width of the terminal, where it is one. The last column is wrapped. */
@@ -234,7 +234,8 @@ function cell(entry: SupportEntry | undefined): string {
 /** Compression and public keys: in the kernel's list, and nothing that hwcrypt does. */
 const OTHER_TYPES = /comp|akcipher|kpp|sig/;
 
-export function kernelText(kernel: KernelInventory, all: boolean, width = PIPE_COLUMNS): string {
+export function kernelText(kernel: KernelInventory, all: boolean, columns?: number): string {
+  const width = columns ?? PIPE_COLUMNS;
   const heading = lines(
     `Linux ${kernel.release ?? 'of unknown release'}: implementations by priority, * is what the name gets`,
     width,
@@ -255,7 +256,7 @@ export function kernelText(kernel: KernelInventory, all: boolean, width = PIPE_C
   const hidden = kernel.implementations.length - shown.length;
   return (
     heading +
-    grouped(
+    layOut(
       [
         { title: 'algorithm' },
         { title: ' kernel driver' },
@@ -265,29 +266,31 @@ export function kernelText(kernel: KernelInventory, all: boolean, width = PIPE_C
       ],
       rows,
       width,
+      columns !== undefined,
     ) +
     (hidden > 0 ? `${hidden} more: internal helpers, compression or public keys (--all)\n` : '')
   );
 }
 
-/**
- * Five columns with kernel names do not fit into a narrow terminal. There, each implementation takes two lines: the facts,
- * and below them the verdict.
- */
-function grouped(
+/** A row for each implementation; on a terminal that is too narrow for five columns of kernel names, lines below each algorithm. */
+function layOut(
   titles: Parameters<typeof table>[0],
   rows: readonly (readonly string[])[],
   width: number,
+  terminal: boolean,
 ): string {
-  const facts = table(
-    titles.slice(0, 4),
-    rows.map((row) => row.slice(0, 4)),
-  ).split('\n');
-  if (Math.max(...facts.map((line) => line.length)) + LEAST_VERDICT <= width) {
+  const facts = [0, 1, 2, 3].map((i) => Math.max(...rows.map((row) => (row[i] ?? '').length), 8) + 2);
+  if (!terminal || facts.reduce((sum, wide) => sum + wide, LEAST_VERDICT) <= width) {
     return table(titles, rows, width);
   }
-  const verdict = (cell: string): string => wrap(cell, width - 4).join('\n    ');
-  let text = `${facts[0]}\n    ${titles[4]?.title ?? ''}\n`;
-  for (const [i, row] of rows.entries()) text += `${facts[i + 1]}\n    ${verdict(row[4] ?? '')}\n`;
+  let text = '';
+  let above = '';
+  for (const [algorithm = '', driver = '', priority = '', module = '', verdict = ''] of rows) {
+    if (algorithm !== above) text += `${algorithm}\n`;
+    above = algorithm;
+    const fact = `${driver.slice(1)}, priority ${priority}, module ${module}`;
+    text += `  ${driver[0]}${wrap(fact, width - 6).join('\n      ')}\n`;
+    text += `      ${wrap(`hardware: ${verdict}`, width - 6).join('\n      ')}\n`;
+  }
   return text;
 }
