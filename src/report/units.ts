@@ -33,3 +33,47 @@ export function duration(ns: number): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
+
+/** `16 B`, `1 KiB`, `1.5 KiB`, `64 KiB`; a size that is no round number of KiB stays in bytes: `1500 B`. */
+export function requestSize(bytes: number): string {
+  for (const [unit, name] of BINARY) {
+    if (bytes >= unit && Number.isInteger((bytes * 4) / unit)) return `${bytes / unit} ${name}`;
+  }
+  return `${bytes} B`;
+}
+
+/** The same with two figures, for estimates: `47 B`, `1.9 KiB`. */
+export function roughSize(bytes: number): string {
+  const [unit, name] = BINARY.find(([least]) => bytes >= least) ?? [1, 'B'];
+  return `${Number((bytes / unit).toPrecision(2))} ${name}`;
+}
+
+const BINARY = [
+  [2 ** 30, 'GiB'],
+  [2 ** 20, 'MiB'],
+  [2 ** 10, 'KiB'],
+] as const;
+
+/** Three figures, or all of a larger number: `0.0521`, `8.06`, `125`, `3417`. */
+export function threeFigures(value: number): string {
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e7 || size < 1e-4) return value.toExponential(1);
+  if (size >= 100) return value.toFixed(0);
+  if (size >= 10) return value.toFixed(1);
+  return size >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(3)));
+}
+
+/** `2.0x`, `15.5x`, `418x`; near 1 with two decimals. */
+export function times(ratio: number): string {
+  if (ratio >= 1e7) return `${ratio.toExponential(1)}x`;
+  return `${ratio.toFixed(ratio >= 100 ? 0 : ratio >= 1.995 ? 1 : 2)}x`;
+}
+
+/** A share as `4 %`, `0.3 %`. */
+export function percent(share: number): string {
+  const value = share * 100;
+  const size = Math.abs(value);
+  if (size >= 1e7) return `${value.toExponential(1)} %`;
+  return `${size >= 9.95 || value === 0 ? value.toFixed(0) : String(Number(value.toPrecision(size >= 1 ? 2 : 1)))} %`;
+}
