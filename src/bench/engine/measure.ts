@@ -2,14 +2,15 @@
  * Measuring: contestants side by side, round by round in turn, so that whatever the machine does besides hits all alike.
  *
  * Each figure is the median of its rounds by elapsed time from the monotonic clock; CPU time is told beside it. Outputs are compared with
- * another implementation's before and after. Rounds that spread are marked, not hidden; and nothing here prints.
+ * another implementation's before and after, and after the rounds those of the very sessions that were timed. Rounds that spread are
+ * marked, not hidden; and nothing here prints.
  */
 import { loadavg } from 'node:os';
 import { setImmediate as breathe } from 'node:timers/promises';
 
 import type { Algorithm } from '../../algorithms.js';
 import type { DriverChoice } from '../../drivers/registry.js';
-import { readEngineInterrupts } from '../../linux/engine-interrupts.js';
+import { UnavailableError } from '../../errors.js';
 import {
   type Doubt,
   type Latency,
@@ -20,10 +21,10 @@ import {
   type ResultSet,
   type Run,
 } from '../model.js';
-import { type CpuTimes, cpuSince, cpuTimes } from './clock.js';
+import { type CpuTimes, cpuBetween, INSTRUMENTS, type Instruments } from './clock.js';
 import { machineFacts } from './machine.js';
-import { ParallelRunner } from './parallel.js';
-import { LocalRunner, type Runner } from './runner.js';
+import { ThreadPool } from './parallel.js';
+import { LocalRunner, type Round, type Runner } from './runner.js';
 import { median, middleSpread, spread } from './statistics.js';
 import { makeWorkload, type Subject, takes, type Workload } from './workload.js';
 
@@ -33,28 +34,57 @@ export interface Contestant extends DriverChoice {
   readonly label: string;
 }
 
+export interface PlannedSubject {
+  readonly algorithm: Algorithm;
+  readonly operation: Operation;
+  /** Bytes a request, where they are not the plan's. */
+  readonly sizes?: readonly number[];
+  /** Bytes of additional data that go with each message of an AEAD; none if absent. */
+  readonly aadBytes?: number;
+}
+
 export interface Plan {
-  readonly subjects: readonly { readonly algorithm: Algorithm; readonly operation: Operation }[];
+  readonly subjects: readonly PlannedSubject[];
   readonly contestants: readonly Contestant[];
   /** Bytes a request. Those that an algorithm cannot take are left out. */
   readonly sizes: readonly number[];
-  /** Seconds for each contestant at each size, all rounds together. */
+  /**
+   * Seconds for each contestant at each size, all rounds together. Warm-up, latencies and checks come on top (`pointSeconds`). Where one
+   * request alone takes longer, it takes as long as it takes.
+   */
   readonly seconds: number;
   readonly rounds?: number;
   /** Worker threads with a request in flight each. Absent: one request at a time on this thread. */
   readonly parallel?: number;
   readonly toolVersion?: string;
+  /** What is asked between two rounds: a request that has begun is not broken off. */
   readonly signal?: AbortSignal;
 }
 
 /** What happens while measuring. `done` and `total` count points: a contestant at a size. */
 export interface Hooks {
   begin?(point: Point, done: number, total: number): void;
-  end?(point: Point, measurement: Measurement, done: number, total: number): void;
+  end?(point: Point, measurement: Measurement, done: number, total: number, detail: Detail): void;
 }
 
 export interface Point extends Subject {
   readonly contestant: Contestant;
+}
+
+/** What a measurement's place in the result model has no room for. */
+export interface Detail {
+  /** Why there is no figure, or none to rely on. */
+  readonly problem?: string;
+  /** With `parallel`: each thread's requests, and its time. */
+  readonly threads?: readonly Round[];
+  readonly hardware?: 'yes' | 'no' | 'unknown';
+}
+
+/** What the engine takes from its surroundings; tests give it others. */
+export interface Surroundings {
+  readonly instruments?: Instruments;
+  /** Who vouches for everybody's bytes. */
+  readonly reference?: DriverChoice;
 }
 
 /** Elapsed time is compared, so a few rounds that each last long enough to see a scheduler's tick are better than many. */
@@ -63,74 +93,36 @@ const ROUNDS = 7;
 export const NOISY_SPREAD = 0.1;
 /** Fewer requests than this in all cannot carry the digits that are printed. */
 const FEW_REQUESTS = 20;
-/** Before the first round: V8 has to see a loop for a while before it compiles it. */
-const WARM_UP_SHARE = 0.2;
-const FIRST_WARM_UP_NS = 250e6;
-const LATENCY_SHARE = 0.15;
+
+/** Before the first round of each size: V8 has to see a loop for a while before it compiles it, and a CPU to speed up. */
+const warmUpNs = (seconds: number): number => Math.min(0.2 * seconds, 0.5) * 1e9;
+const latencyNs = (seconds: number): number => Math.min(0.15 * seconds, 0.3) * 1e9;
+/** A contestant's very first warm-up goes on while it still makes a difference, in slices of so long. */
+const SLICE_NS = 250e6;
+const MOST_SLICES = 4;
+const STILL_WARMING = 1.05;
+
+/** Seconds that a contestant takes at a size, with warm-up and latencies, for so many seconds of rounds. */
+export function pointSeconds(seconds: number): number {
+  return seconds + (warmUpNs(seconds) + latencyNs(seconds)) / 1e9;
+}
 
 /**
  * Measures everything that the plan names, in its order. A contestant that cannot do a subject gives measurements with status
- * `unavailable` and the reason among the run's notes. After `signal` aborts, what is finished is returned and a note says so.
+ * `unavailable`, one that fails on the way or gives wrong bytes `failed`; the reason is among the run's notes. After `signal` aborts,
+ * what is finished is returned and a note says so.
  */
-export async function measure(plan: Plan, hooks: Hooks = {}): Promise<ResultSet> {
-  const machine = machineFacts();
-  const measuredAt = new Date().toISOString();
-  const results = new Map<Contestant, Measurement[]>(plan.contestants.map((one) => [one, []]));
-  const notes = new Map<Contestant, Set<string>>(plan.contestants.map((one) => [one, new Set()]));
-  const points = plan.subjects.flatMap(({ algorithm, operation }) =>
-    plan.sizes
-      .filter((bytes) => takes(algorithm, bytes))
-      .map((requestBytes) => ({ algorithm, operation, requestBytes })),
-  );
-  const total = points.length * plan.contestants.length;
-  let done = 0;
-  const warm = new Set<string>();
-  for (const subject of points) {
-    if (plan.signal?.aborted) break;
-    const entries: Entry[] = [];
-    try {
-      for (const contestant of plan.contestants) {
-        hooks.begin?.({ ...subject, contestant }, done, total);
-        entries.push(await enter(subject, contestant, plan));
-      }
-      await compete(entries, plan, warm);
-      for (const entry of entries) {
-        const measurement = measurementOf(entry, subject, plan);
-        // What an interruption left half done would look like a result.
-        if (measurement === undefined) continue;
-        results.get(entry.contestant)!.push(measurement);
-        if (entry.problem !== undefined) notes.get(entry.contestant)!.add(entry.problem);
-        done++;
-        hooks.end?.({ ...subject, contestant: entry.contestant }, measurement, done, total);
-      }
-    } finally {
-      for (const { runner, workload } of entries) {
-        await runner?.close();
-        if (!(runner instanceof LocalRunner)) workload?.close();
-      }
-    }
+export async function measure(
+  plan: Plan,
+  hooks: Hooks = {},
+  surroundings: Surroundings = {},
+): Promise<ResultSet> {
+  const pool = plan.parallel === undefined ? undefined : new ThreadPool(plan.parallel);
+  try {
+    return await new Measuring(plan, hooks, surroundings, pool).all();
+  } finally {
+    await pool?.close();
   }
-  const interrupted = plan.signal?.aborted && done < total;
-  return {
-    format: RESULTS_FORMAT,
-    version: RESULTS_VERSION,
-    tool: 'hwcrypt',
-    ...(plan.toolVersion === undefined ? {} : { toolVersion: plan.toolVersion }),
-    source: 'this machine',
-    measuredAt,
-    machine: { ...machine, loadAfter: loadavg()[0] as number },
-    runs: plan.contestants.map((contestant): Run => {
-      return {
-        label: contestant.label,
-        measurements: results.get(contestant)!,
-        kdfs: [],
-        doubts: [],
-        notes: [...notes.get(contestant)!],
-      };
-    }),
-    skipped: [],
-    notes: interrupted ? [`interrupted after ${done} of ${total} measurements`] : [],
-  };
 }
 
 /** One contestant at one size. */
@@ -139,81 +131,246 @@ interface Entry {
   readonly workload?: Workload;
   readonly runner?: Runner;
   /** Why there is nothing to measure, or no more. */
-  problem?: string;
+  problem?: { readonly text: string; readonly status: 'unavailable' | 'failed' };
   wrong?: 'before' | 'after';
   latency?: Latency | undefined;
-  readonly rounds: { requests: number; elapsedNs: number; cpu: CpuTimes; interrupts: number | undefined }[];
+  usedNs: number;
+  readonly rounds: TimedRound[];
+  /** Everything was done that there was to do. */
+  complete: boolean;
 }
 
-async function enter(subject: Subject, contestant: Contestant, plan: Plan): Promise<Entry> {
-  let workload: Workload | undefined;
-  try {
-    workload = makeWorkload(subject, contestant);
-    if (!workload.check()) return { contestant, workload, wrong: 'before', rounds: [] };
-    const task = {
-      algorithm: subject.algorithm.name,
-      operation: subject.operation,
-      requestBytes: subject.requestBytes,
-      driver: contestant.label,
-    };
-    const runner =
-      plan.parallel === undefined
-        ? new LocalRunner(workload)
-        : await ParallelRunner.start(task, plan.parallel);
-    return { contestant, workload, runner, rounds: [] };
-  } catch (error) {
-    workload?.close();
-    return { contestant, problem: (error as Error).message, rounds: [] };
+interface TimedRound extends Round {
+  readonly cpu: CpuTimes;
+  readonly interrupts: number | undefined;
+  readonly threads?: readonly Round[];
+}
+
+class Measuring {
+  readonly #plan: Plan;
+  readonly #hooks: Hooks;
+  readonly #instruments: Instruments;
+  readonly #reference: DriverChoice | undefined;
+  readonly #pool: ThreadPool | undefined;
+  /** Labels of contestants that have run before. */
+  readonly #warm = new Set<string>();
+  readonly #results: ReadonlyMap<
+    Contestant,
+    { readonly measurements: Measurement[]; readonly notes: Set<string> }
+  >;
+  #done = 0;
+
+  constructor(plan: Plan, hooks: Hooks, surroundings: Surroundings, pool: ThreadPool | undefined) {
+    this.#plan = plan;
+    this.#hooks = hooks;
+    this.#instruments = surroundings.instruments ?? INSTRUMENTS;
+    this.#reference = surroundings.reference;
+    this.#pool = pool;
+    this.#results = new Map(
+      plan.contestants.map((contestant) => [contestant, { measurements: [], notes: new Set<string>() }]),
+    );
   }
-}
 
-/** The rounds, in turn; whoever fails on the way is out. */
-async function compete(entries: readonly Entry[], plan: Plan, warm: Set<string>): Promise<void> {
-  const rounds = plan.rounds ?? ROUNDS;
-  const roundNs = (plan.seconds * 1e9) / rounds;
-  const each = async (action: (entry: Entry, runner: Runner) => Promise<void>, from = 0): Promise<void> => {
+  async all(): Promise<ResultSet> {
+    const { subjects, contestants, sizes, signal, toolVersion } = this.#plan;
+    const machine = machineFacts();
+    const measuredAt = new Date().toISOString();
+    const points = subjects.flatMap(({ sizes: own = sizes, ...subject }) =>
+      own
+        .filter((bytes) => takes(subject.algorithm, bytes))
+        .map((requestBytes): Subject => ({ ...subject, requestBytes })),
+    );
+    const total = points.length * contestants.length;
+    for (const subject of points) {
+      if (signal?.aborted) break;
+      await this.#size(subject, total);
+    }
+    const interrupted = signal?.aborted && this.#done < total;
+    return {
+      format: RESULTS_FORMAT,
+      version: RESULTS_VERSION,
+      tool: 'hwcrypt',
+      ...(toolVersion === undefined ? {} : { toolVersion }),
+      source: 'this machine',
+      measuredAt,
+      machine: { ...machine, loadAfter: loadavg()[0] as number },
+      runs: [...this.#results].map(([{ label }, { measurements, notes }]): Run => {
+        return { label, measurements, kdfs: [], doubts: [], notes: [...notes] };
+      }),
+      skipped: [],
+      notes: interrupted ? [`interrupted after ${this.#done} of ${total} measurements`] : [],
+    };
+  }
+
+  /** All contestants at one size. */
+  async #size(subject: Subject, total: number): Promise<void> {
+    const entries: Entry[] = [];
+    try {
+      for (const contestant of this.#plan.contestants) {
+        if (this.#plan.signal?.aborted) return;
+        this.#hooks.begin?.({ ...subject, contestant }, this.#done, total);
+        entries.push(await this.#enter(subject, contestant));
+      }
+      await this.#compete(entries);
+      for (const entry of entries) {
+        const { contestant } = entry;
+        const measurement = measurementOf(entry, subject, this.#plan);
+        // What an interruption left half done would look like a result.
+        if (measurement === undefined) continue;
+        const { measurements, notes } = this.#results.get(contestant)!;
+        measurements.push(measurement);
+        for (const note of notesOf(entry, subject)) notes.add(note);
+        this.#done++;
+        this.#hooks.end?.({ ...subject, contestant }, measurement, this.#done, total, detailOf(entry));
+      }
+    } finally {
+      for (const { runner, workload } of entries) {
+        await runner?.close();
+        if (!(runner instanceof LocalRunner)) workload?.close();
+      }
+    }
+  }
+
+  async #enter(subject: Subject, contestant: Contestant): Promise<Entry> {
+    const nothing = { contestant, usedNs: 0, rounds: [], complete: false };
+    let workload: Workload | undefined;
+    try {
+      workload = makeWorkload(subject, contestant, this.#reference);
+      if (!workload.check()) return { ...nothing, workload, wrong: 'before' };
+      const { algorithm, ...rest } = subject;
+      const task = { ...rest, algorithm: algorithm.name, driver: contestant.label };
+      const runner = (await this.#pool?.open(task)) ?? new LocalRunner(workload, this.#instruments.now);
+      return { ...nothing, workload, runner };
+    } catch (error) {
+      const facts = workload;
+      workload?.close();
+      const status = error instanceof UnavailableError ? 'unavailable' : 'failed';
+      const problem = { text: (error as Error).message, status } as const;
+      return { ...nothing, ...(facts ? { workload: { ...facts, close: () => {} } } : {}), problem };
+    }
+  }
+
+  /** Everybody in turn; whoever fails on the way is out. */
+  async #each(
+    entries: readonly Entry[],
+    action: (entry: Entry, runner: Runner) => Promise<void>,
+    from = 0,
+  ): Promise<void> {
     for (let i = 0; i < entries.length; i++) {
-      // Who goes first changes from round to round.
       const entry = entries[(i + from) % entries.length]!;
-      if (plan.signal?.aborted) return;
+      if (this.#plan.signal?.aborted) return;
       if (entry.runner === undefined || entry.problem !== undefined) continue;
       try {
         await action(entry, entry.runner);
       } catch (error) {
-        entry.problem = (error as Error).message;
+        entry.problem = { text: (error as Error).message, status: 'failed' };
       }
       // Signals and timers get their turn.
       await breathe();
     }
-  };
-  await each(async ({ contestant }, runner) => {
-    const first = !warm.has(contestant.label);
-    warm.add(contestant.label);
-    const ns = plan.seconds * 1e9 * WARM_UP_SHARE;
-    await runner.warmUp(first ? Math.max(ns, Math.min(FIRST_WARM_UP_NS, plan.seconds * 1e9)) : ns);
-  });
-  for (let round = 0; round < rounds; round++) {
-    await each(async (entry, runner) => {
-      const interrupts = readEngineInterrupts();
-      const cpu = cpuTimes();
-      const { requests, elapsedNs } = await runner.round(roundNs);
-      const used = cpuSince(cpu);
-      const after = readEngineInterrupts();
-      entry.rounds.push({
-        requests,
-        elapsedNs,
-        cpu: used,
-        interrupts: interrupts === undefined || after === undefined ? undefined : after - interrupts,
-      });
-    }, round);
   }
-  await each(async (entry, runner) => {
-    entry.latency = await runner.latency(plan.seconds * 1e9 * LATENCY_SHARE);
-  });
-  await each(async (entry) => {
-    if (!entry.workload!.check()) entry.wrong = 'after';
-  });
+
+  async #compete(entries: readonly Entry[]): Promise<void> {
+    const { seconds, rounds = ROUNDS } = this.#plan;
+    const roundNs = (seconds * 1e9) / rounds;
+    await this.#each(entries, async ({ contestant }, runner) => {
+      await this.#warmUp(contestant, runner);
+    });
+    for (let round = 0; round < rounds; round++) {
+      // Who goes first changes from round to round.
+      await this.#each(
+        entries,
+        async (entry, runner) => {
+          // Requests that are longer than a round have used the time up before all rounds are over.
+          if (entry.usedNs >= seconds * 1e9) return;
+          const timed = await this.#round(runner, roundNs);
+          entry.usedNs += timed.elapsedNs;
+          entry.rounds.push(timed);
+        },
+        round,
+      );
+    }
+    await this.#each(entries, async (entry, runner) => {
+      entry.latency = await runner.latency(latencyNs(seconds));
+    });
+    await this.#each(entries, async (entry, runner) => {
+      if (!(await runner.verify())) entry.wrong = 'after';
+      entry.complete = true;
+    });
+  }
+
+  async #warmUp({ label }: Contestant, runner: Runner): Promise<void> {
+    const { seconds } = this.#plan;
+    const ns = warmUpNs(seconds);
+    if (this.#warm.has(label)) {
+      await runner.warmUp(ns);
+      return;
+    }
+    this.#warm.add(label);
+    const slice = Math.max(ns, Math.min(SLICE_NS, seconds * 1e9));
+    let before = 0;
+    for (let i = 0; i < MOST_SLICES; i++) {
+      const { requests, elapsedNs } = await runner.warmUp(slice);
+      const rate = requests / elapsedNs;
+      if (before > 0 && rate < before * STILL_WARMING) break;
+      before = rate;
+      if (this.#plan.signal?.aborted || elapsedNs > 2 * slice) break;
+    }
+  }
+
+  async #round(runner: Runner, ns: number): Promise<TimedRound> {
+    const { cpu, interrupts } = this.#instruments;
+    const interruptsBefore = interrupts();
+    const cpuBefore = cpu();
+    const round = await runner.round(ns);
+    const used = cpuBetween(cpuBefore, cpu());
+    const interruptsAfter = interrupts();
+    const served =
+      interruptsBefore === undefined || interruptsAfter === undefined
+        ? undefined
+        : interruptsAfter - interruptsBefore;
+    // The kernel's counters are 32 bits wide, and a module that is unloaded takes its line with it.
+    return { ...round, cpu: used, interrupts: served !== undefined && served < 0 ? undefined : served };
+  }
 }
+
+function nameOf({ algorithm, operation, requestBytes }: Subject): string {
+  return `${algorithm.name} ${operation}, ${requestBytes} bytes`;
+}
+
+function notesOf({ problem, workload }: Entry, subject: Subject): string[] {
+  if (problem) return [problem.status === 'failed' ? `${nameOf(subject)}: ${problem.text}` : problem.text];
+  const { name } = subject.algorithm;
+  if (workload === undefined) return [];
+  if (workload.vouchedBy === undefined)
+    return [`${name}: nobody else here has it, so no output was compared`];
+  if (workload.vouchedBy !== 'itself') return [];
+  return [`${name}: nobody else here has it, so outputs were compared with the driver's own inverse only`];
+}
+
+function detailOf({ problem, workload, rounds, wrong }: Entry): Detail {
+  const { hardware } = workload ?? {};
+  const text = problem?.text ?? (wrong === undefined ? undefined : wrongText(wrong));
+  const count = rounds[0]?.threads?.length;
+  const threads =
+    count === undefined
+      ? undefined
+      : Array.from({ length: count }, (_, thread): Round => {
+          const own = rounds.map((round) => round.threads![thread]!);
+          return {
+            requests: own.reduce((sum, { requests }) => sum + requests, 0),
+            elapsedNs: own.reduce((sum, { elapsedNs }) => sum + elapsedNs, 0),
+          };
+        });
+  return {
+    ...(text === undefined ? {} : { problem: text }),
+    ...(hardware === undefined ? {} : { hardware }),
+    ...(threads === undefined ? {} : { threads }),
+  };
+}
+
+const wrongText = (wrong: 'before' | 'after'): string =>
+  `the output ${wrong} the measurement was not what another implementation gives`;
 
 function measurementOf(entry: Entry, subject: Subject, plan: Plan): Measurement | undefined {
   const { contestant, workload, rounds, latency } = entry;
@@ -232,13 +389,12 @@ function measurementOf(entry: Entry, subject: Subject, plan: Plan): Measurement 
     basis: 'elapsed' as const,
     estimated: false,
   };
-  if (entry.problem !== undefined) return { ...common, status: 'unavailable', doubts: [] };
+  if (entry.problem !== undefined) return { ...common, status: entry.problem.status, doubts: [] };
   if (entry.wrong !== undefined) {
-    const text = `the output ${entry.wrong} the measurement was not what another implementation gives`;
-    return { ...common, status: 'failed', doubts: [{ code: 'WRONG_OUTPUT', text }] };
+    return { ...common, status: 'failed', doubts: [{ code: 'WRONG_OUTPUT', text: wrongText(entry.wrong) }] };
   }
-  if (rounds.length < (plan.rounds ?? ROUNDS)) return undefined;
-  const sum = (of: (round: Entry['rounds'][number]) => number): number =>
+  if (!entry.complete || rounds.length === 0) return undefined;
+  const sum = (of: (round: TimedRound) => number): number =>
     rounds.reduce((total, round) => total + of(round), 0);
   const requests = sum((round) => round.requests);
   const rates = rounds.map((round) => (round.requests * requestBytes * 1e9) / round.elapsedNs);

@@ -15,13 +15,20 @@ export interface Round {
 
 /** What the engine does with a contestant. */
 export interface Runner {
-  /** Works for about that long and finds out how many requests go into a batch. */
-  warmUp(ns: number): Promise<void>;
+  /** Works for about that long, and at least one request, and finds out how many requests go into a batch. */
+  warmUp(ns: number): Promise<Round>;
   /** Works for at least that long. */
-  round(ns: number): Promise<Round>;
+  round(ns: number): Promise<ThreadedRound>;
   /** Times single requests for about that long; undefined where there are too few to tell. */
   latency(ns: number): Promise<Latency | undefined>;
+  /** Is what the timed sessions give still right? Throws what the driver throws. */
+  verify(): Promise<boolean>;
   close(): Promise<void> | void;
+}
+
+export interface ThreadedRound extends Round {
+  /** Each thread's part, where several work at once. */
+  readonly threads?: readonly Round[];
 }
 
 /** How long a batch takes: long against the clock, short against a round. */
@@ -32,14 +39,18 @@ const MOST_SAMPLES = 20_000;
 
 export class LocalRunner implements Runner {
   readonly #workload: Workload;
+  readonly #now: () => number;
   #batch = 1;
+  /** Of one request, by the last batch of the warm-up. */
+  #requestNs = 0;
 
-  constructor(workload: Workload) {
+  constructor(workload: Workload, now: () => number = nowNs) {
     this.#workload = workload;
+    this.#now = now;
   }
 
-  async warmUp(ns: number): Promise<void> {
-    this.warmUpNow(ns);
+  async warmUp(ns: number): Promise<Round> {
+    return this.warmUpNow(ns);
   }
 
   async round(ns: number): Promise<Round> {
@@ -47,13 +58,15 @@ export class LocalRunner implements Runner {
   }
 
   async latency(ns: number): Promise<Latency | undefined> {
+    if (this.#requestNs * LEAST_SAMPLES > ns) return undefined;
     const workload = this.#workload;
-    const cost = clockCostNs();
+    const now = this.#now;
+    const cost = clockCostNs(now);
     const samples: number[] = [];
-    const end = nowNs() + ns;
-    for (let at = nowNs(); at < end && samples.length < MOST_SAMPLES; ) {
+    const end = now() + ns;
+    for (let at = now(); at < end && samples.length < MOST_SAMPLES; ) {
       workload.request();
-      const next = nowNs();
+      const next = now();
       samples.push(Math.max(0, next - at - cost));
       at = next;
     }
@@ -65,32 +78,51 @@ export class LocalRunner implements Runner {
     };
   }
 
+  async verify(): Promise<boolean> {
+    return this.verifyNow();
+  }
+
   /** As `warmUp`, without a promise, for a worker's own loop. */
-  warmUpNow(ns: number): void {
-    const start = nowNs();
+  warmUpNow(ns: number): Round {
+    const start = this.#now();
     let batch = 1;
+    let requests = 0;
+    let elapsedNs = 0;
     for (;;) {
-      const before = nowNs();
+      const before = this.#now();
       this.#run(batch);
-      const took = nowNs() - before;
-      if (took < BATCH_NS) batch = took > BATCH_NS / 64 ? Math.ceil((batch * BATCH_NS) / took) : batch * 16;
-      else if (took > 4 * BATCH_NS) batch = Math.max(1, Math.floor((batch * BATCH_NS) / took));
-      if (nowNs() - start >= ns) break;
+      const after = this.#now();
+      const took = after - before;
+      requests += batch;
+      elapsedNs = after - start;
+      this.#requestNs = took / batch;
+      // A batch that did not reach its length says by how much; one that the clock hardly saw does not.
+      if (took < BATCH_NS / 64) batch *= 16;
+      else if (took < BATCH_NS || took > 4 * BATCH_NS)
+        batch = Math.max(1, Math.round((batch * BATCH_NS) / took));
+      if (elapsedNs >= ns) break;
     }
-    this.#batch = batch;
+    // The warm-up may have ended in mid-growth; a round shall not be longer by a batch that is.
+    this.#batch = Math.max(1, Math.min(batch, Math.ceil(BATCH_NS / Math.max(this.#requestNs, 1))));
+    return { requests, elapsedNs };
   }
 
   roundNow(ns: number): Round {
     const batch = this.#batch;
-    const start = nowNs();
+    const now = this.#now;
+    const start = now();
     let requests = 0;
     let elapsedNs = 0;
     do {
       this.#run(batch);
       requests += batch;
-      elapsedNs = nowNs() - start;
+      elapsedNs = now() - start;
     } while (elapsedNs < ns);
     return { requests, elapsedNs };
+  }
+
+  verifyNow(): boolean {
+    return this.#workload.verify() && this.#workload.check();
   }
 
   #run(count: number): void {

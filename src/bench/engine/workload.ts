@@ -2,12 +2,13 @@
  * One request at a time over a driver's session: what is timed, and how its result is proved right.
  *
  * The same request that other tools time, so that figures can be compared: a cipher's chain goes on from request to request in
- * place (openssl speed, cryptsetup), an AEAD seals a whole message with a nonce and no additional data, a hash is
+ * place (openssl speed, cryptsetup), an AEAD seals a whole message under one nonce (openssl speed -aead), a hash is
  * begun and ended with each request (openssl speed, QEMU), a MAC likewise under one key.
  */
 import { createHash } from 'node:crypto';
 
 import type { AeadAlgorithm, Algorithm, CipherAlgorithm } from '../../algorithms.js';
+import type { Direction, Driver } from '../../drivers/driver.js';
 import { type DriverChoice, getDriver } from '../../drivers/registry.js';
 import type { Operation } from '../model.js';
 
@@ -15,19 +16,27 @@ export interface Workload {
   /** The implementation that is bound, by its own name: `cbc-aes-aesni`, `default`. */
   readonly kernelDriver?: string;
   readonly hardware?: 'yes' | 'no' | 'unknown';
+  /**
+   * Whose bytes this one's are compared with: another driver's name, `itself` where no other driver here has the algorithm and the inverse
+   * has to do, undefined where there is not even that (a hash).
+   */
+  readonly vouchedBy?: string;
   /** One request. */
   request(): void;
-  /** Several in flight at once, for drivers that can; settles when all are done. Off the event loop. */
-  requestAsync(): Promise<void>;
-  /** A fresh session over the same key gives the same bytes as another implementation. */
+  /** Fresh sessions give the right bytes. Throws what the driver throws. */
   check(): boolean;
+  /** The next request of the very session that was timed gives the right bytes. Throws what the driver throws. */
+  verify(): boolean;
   close(): void;
 }
 
 export interface Subject {
   readonly algorithm: Algorithm;
   readonly operation: Operation;
+  /** Bytes of text in a request. */
   readonly requestBytes: number;
+  /** An AEAD's additional data, besides; 0 if absent. */
+  readonly aadBytes?: number;
 }
 
 /** Bytes that look random and are the same in every run, so that results can be compared between machines. */
@@ -35,11 +44,14 @@ export function material(label: string, bytes: number): Buffer {
   return createHash('shake256', { outputLength: bytes }).update(`hwcrypt bench ${label}`).digest();
 }
 
-/** Key, nonce and data of a subject. XTS needs two different halves, which these are. */
-function inputs(algorithm: Algorithm, bytes: number): { key: Buffer; iv: Buffer; data: Buffer } {
-  const keyBytes = algorithm.kind === 'hash' ? 0 : (algorithm.keyBytes ?? 32);
-  const ivBytes = 'ivBytes' in algorithm ? algorithm.ivBytes : 0;
-  return { key: material('key', keyBytes), iv: material('iv', ivBytes), data: filled(bytes) };
+/** XTS needs two different halves of the key, which these are. */
+function keyOf(algorithm: Algorithm): Buffer {
+  return material('key', algorithm.kind === 'hash' ? 0 : (algorithm.keyBytes ?? 32));
+}
+
+/** Null for a mode that takes none. */
+function ivOf(algorithm: CipherAlgorithm | AeadAlgorithm): Buffer | null {
+  return algorithm.ivBytes > 0 ? material('iv', algorithm.ivBytes) : null;
 }
 
 /** Making a MiB of it anew for every size would take longer than measuring. */
@@ -53,27 +65,6 @@ function filled(bytes: number): Buffer {
   return data.subarray(0, bytes);
 }
 
-/**
- * Sessions of a driver for a subject.
- * @throws UnavailableError where the driver or the algorithm is not there; RangeError for a size that the algorithm cannot take.
- */
-export function makeWorkload(subject: Subject, choice: DriverChoice, reference?: DriverChoice): Workload {
-  const { algorithm, requestBytes } = subject;
-  if (!takes(algorithm, requestBytes)) {
-    throw new RangeError(`${algorithm.name} takes no request of ${requestBytes} bytes`);
-  }
-  const options = choice.kernelDriver === undefined ? {} : { kernelDriver: choice.kernelDriver };
-  const who = choice.driver.implementation(algorithm, options);
-  const facts = who ? { kernelDriver: who.kernelDriver, hardware: who.hardware } : {};
-  const other = reference ?? referenceFor(choice, algorithm);
-  const check = (): boolean => {
-    const expected = other && resultOf(subject, other);
-    const got = resultOf(subject, choice);
-    return got !== undefined && (expected === undefined || got.equals(expected));
-  };
-  return { ...facts, check, ...sessionOf(subject, choice, options) };
-}
-
 /** May a request be this long? */
 export function takes(algorithm: Algorithm, bytes: number): boolean {
   if (bytes < 0 || !Number.isSafeInteger(bytes)) return false;
@@ -81,103 +72,257 @@ export function takes(algorithm: Algorithm, bytes: number): boolean {
   return bytes >= (algorithm.minBytes ?? 1) && bytes % algorithm.blockBytes === 0;
 }
 
-type Timed = Pick<Workload, 'request' | 'requestAsync' | 'close'>;
+/** Longer requests are checked by shorter ones: what proves a GiB right takes longer than to measure it. */
+const MOST_CHECKED_BYTES = 1024 * 1024;
 
-function sessionOf(
-  { algorithm, operation, requestBytes }: Subject,
-  { driver }: DriverChoice,
-  options: { kernelDriver?: string },
-): Timed {
-  const { key, iv, data } = inputs(algorithm, requestBytes);
-  if (algorithm.kind === 'cipher') {
-    const direction = operation === 'decrypt' ? 'decrypt' : 'encrypt';
-    const session = driver.cipher(algorithm, direction, key, ivFor(algorithm, iv), options);
-    return {
-      request: () => session.update(data, data),
-      requestAsync: () => session.updateAsync(data, data),
-      close: () => session.close(),
-    };
+/**
+ * Sessions of a driver for a subject.
+ * @param reference who vouches for the bytes; by default the first other driver that can
+ * @throws UnavailableError where the driver or the algorithm is not there; RangeError for a size that the algorithm cannot take.
+ */
+export function makeWorkload(subject: Subject, choice: DriverChoice, reference?: DriverChoice): Workload {
+  const { algorithm, requestBytes } = subject;
+  if (!takes(algorithm, requestBytes)) {
+    throw new RangeError(`${algorithm.name} takes no request of ${requestBytes} bytes`);
   }
-  if (algorithm.kind === 'aead') {
-    const none = new Uint8Array(0);
-    const tag = Buffer.alloc(algorithm.defaultTagBytes);
-    if (operation === 'decrypt') {
-      // A message that stays whole: opened into another buffer, or the second opening would fail.
-      using sealing = driver.aead(algorithm, 'encrypt', key, options);
-      const text = Buffer.alloc(requestBytes);
-      sealing.seal(iv, none, data, text, tag);
-      const session = driver.aead(algorithm, 'decrypt', key, options);
-      return {
-        request: () => session.open(iv, none, text, tag, data),
-        requestAsync: () => session.openAsync(iv, none, text, tag, data),
-        close: () => session.close(),
-      };
-    }
-    const session = driver.aead(algorithm, 'encrypt', key, options);
-    return {
-      request: () => session.seal(iv, none, data, data, tag),
-      requestAsync: () => session.sealAsync(iv, none, data, data, tag),
-      close: () => session.close(),
-    };
-  }
-  const output = Buffer.alloc(algorithm.digestBytes);
-  const session =
-    algorithm.kind === 'hash' ? driver.hash(algorithm, options) : driver.mac(algorithm, key, options);
+  const who = choice.driver.implementation(algorithm, optionsOf(choice));
+  const other = reference ?? referenceFor(choice, algorithm);
+  const timed = sessionOf(subject, choice, other);
+  const vouchedBy =
+    other?.driver.name ?? (algorithm.kind === 'cipher' || algorithm.kind === 'aead' ? 'itself' : undefined);
+  const checked = { ...subject, requestBytes: Math.min(requestBytes, MOST_CHECKED_BYTES) };
   return {
-    request: () => session.once(data, output),
-    requestAsync: () => session.onceAsync(data, output),
-    close: () => session.close(),
+    ...(who ? { kernelDriver: who.kernelDriver, hardware: who.hardware } : {}),
+    ...(vouchedBy === undefined ? {} : { vouchedBy }),
+    ...timed,
+    verify: () => requestBytes > 16 * MOST_CHECKED_BYTES || timed.verify(),
+    check: () => {
+      const got = resultOf(checked, choice);
+      const expected = other && expectedOf(checked, other);
+      return expected ? got.equals(expected) : comesBack(checked, choice, got);
+    },
   };
 }
 
-const ivFor = (algorithm: CipherAlgorithm | AeadAlgorithm, iv: Buffer): Buffer | null =>
-  algorithm.ivBytes > 0 ? iv : null;
+const optionsOf = ({ kernelDriver }: DriverChoice): { kernelDriver?: string } =>
+  kernelDriver === undefined ? {} : { kernelDriver };
 
-/** Who may vouch for a driver: one that does not share its code. */
-function referenceFor(choice: DriverChoice, algorithm: Algorithm): DriverChoice | undefined {
-  const names = choice.driver.name === 'libcrypto' ? ['node', 'afalg'] : ['libcrypto', 'node'];
-  for (const name of names) {
-    const driver = getDriver(name);
-    if (
-      driver.name !== choice.driver.name &&
-      driver.probe().available &&
-      driver.supports(algorithm).supported
-    )
-      return { driver };
+const directionOf = (operation: Operation): Direction => (operation === 'decrypt' ? 'decrypt' : 'encrypt');
+
+/**
+ * Who may vouch for a driver: software, by another way than its own. For libcrypto and node:crypto that is the other of the two; the code
+ * behind them is the same, and what is proved then is that we call it right.
+ */
+function referenceFor({ driver }: DriverChoice, algorithm: Algorithm): DriverChoice | undefined {
+  const candidates = (['libcrypto', 'node'] as const).filter((name) => name !== driver.name);
+  for (const name of candidates) {
+    const other: Driver = getDriver(name);
+    if (other.probe().available && other.supports(algorithm).supported) return { driver: other };
   }
   return undefined;
 }
 
-/** What one request on a fresh session gives; undefined where the driver fails. */
-function resultOf({ algorithm, operation, requestBytes }: Subject, choice: DriverChoice): Buffer | undefined {
-  const { driver, kernelDriver } = choice;
-  const options = kernelDriver === undefined ? {} : { kernelDriver };
-  const { key, iv, data } = inputs(algorithm, requestBytes);
+type Timed = Pick<Workload, 'request' | 'verify' | 'close'>;
+
+function sessionOf(subject: Subject, choice: DriverChoice, other: DriverChoice | undefined): Timed {
+  const { algorithm } = subject;
+  if (algorithm.kind === 'cipher') return cipherSession(algorithm, subject, choice, other);
+  if (algorithm.kind === 'aead') return aeadSession(algorithm, subject, choice, other);
+  const data = filled(subject.requestBytes);
+  const output = Buffer.alloc(algorithm.digestBytes);
+  const options = optionsOf(choice);
+  const session =
+    algorithm.kind === 'hash'
+      ? choice.driver.hash(algorithm, options)
+      : choice.driver.mac(algorithm, keyOf(algorithm), options);
+  return {
+    request: () => session.once(data, output),
+    verify: () => {
+      session.once(data, output);
+      const expected = other && expectedOf(subject, other);
+      return expected === undefined || output.equals(expected);
+    },
+    close: () => session.close(),
+  };
+}
+
+function cipherSession(
+  algorithm: CipherAlgorithm,
+  { operation, requestBytes }: Subject,
+  choice: DriverChoice,
+  other: DriverChoice | undefined,
+): Timed {
+  const direction = directionOf(operation);
+  const key = keyOf(algorithm);
+  const iv = ivOf(algorithm);
+  const data = filled(requestBytes);
+  const session = choice.driver.cipher(algorithm, direction, key, iv, optionsOf(choice));
+  // A request that ends within a block ends its message: not every driver can go on from there.
+  const isMessage = algorithm.mode !== 'xts' && requestBytes % algorithm.cipherBlockBytes !== 0;
+  const request = isMessage
+    ? () => {
+        session.restart(iv);
+        session.update(data, data);
+      }
+    : () => session.update(data, data);
+  return {
+    request,
+    verify: () => {
+      const startsAnew = isMessage || iv === null || algorithm.mode === 'xts';
+      // RC4's state cannot be told.
+      if (other === undefined || (algorithm.mode === 'stream' && !algorithm.handover)) return true;
+      const from = startsAnew ? iv : session.chain();
+      const before = Buffer.from(data);
+      request();
+      try {
+        using vouching = other.driver.cipher(algorithm, direction, key, from, optionsOf(other));
+        vouching.update(before, before);
+      } catch {
+        return true;
+      }
+      return before.equals(data);
+    },
+    close: () => session.close(),
+  };
+}
+
+function aeadSession(
+  algorithm: AeadAlgorithm,
+  { operation, requestBytes, aadBytes = 0 }: Subject,
+  choice: DriverChoice,
+  other: DriverChoice | undefined,
+): Timed {
+  const { driver } = choice;
+  const key = keyOf(algorithm);
+  const iv = material('iv', algorithm.ivBytes);
+  const aad = material('aad', aadBytes);
+  const tag = Buffer.alloc(algorithm.defaultTagBytes);
+  const data = filled(requestBytes);
+  if (operation === 'decrypt') {
+    // A message that stays whole: opened into another buffer, or the second opening would fail.
+    const text = Buffer.alloc(requestBytes);
+    using sealing = driver.aead(algorithm, 'encrypt', key, optionsOf(choice));
+    sealing.seal(iv, aad, data, text, tag);
+    const session = driver.aead(algorithm, 'decrypt', key, optionsOf(choice));
+    const request = (): void => session.open(iv, aad, text, tag, data);
+    return {
+      request,
+      verify: () => {
+        data.fill(0);
+        request();
+        return data.equals(filled(requestBytes));
+      },
+      close: () => session.close(),
+    };
+  }
+  const session = driver.aead(algorithm, 'encrypt', key, optionsOf(choice));
+  const request = (): void => session.seal(iv, aad, data, data, tag);
+  return {
+    request,
+    verify: () => {
+      if (other === undefined) return true;
+      const before = Buffer.from(data);
+      request();
+      const expected = Buffer.alloc(tag.length);
+      try {
+        using vouching = other.driver.aead(algorithm, 'encrypt', key, optionsOf(other));
+        vouching.seal(iv, aad, before, before, expected);
+      } catch {
+        return true;
+      }
+      return before.equals(data) && expected.equals(tag);
+    },
+    close: () => session.close(),
+  };
+}
+
+/** What fresh sessions give for the subject's data. */
+function resultOf(subject: Subject, choice: DriverChoice): Buffer {
+  const { algorithm, operation, requestBytes, aadBytes = 0 } = subject;
+  const { driver } = choice;
+  const options = optionsOf(choice);
+  const data = filled(requestBytes);
+  if (algorithm.kind === 'cipher') {
+    using session = driver.cipher(
+      algorithm,
+      directionOf(operation),
+      keyOf(algorithm),
+      ivOf(algorithm),
+      options,
+    );
+    session.update(data, data);
+    // Twice, since what a driver hands on from one request to the next is the first thing to go wrong.
+    if (chains(subject)) session.update(data, data);
+    return data;
+  }
+  if (algorithm.kind === 'aead') {
+    const key = keyOf(algorithm);
+    const [iv, aad] = [material('iv', algorithm.ivBytes), material('aad', aadBytes)];
+    const tag = Buffer.alloc(algorithm.defaultTagBytes);
+    using sealing = driver.aead(algorithm, 'encrypt', key, options);
+    sealing.seal(iv, aad, data, data, tag);
+    if (operation !== 'decrypt') return Buffer.concat([data, tag]);
+    using opening = driver.aead(algorithm, 'decrypt', key, options);
+    opening.open(iv, aad, data, tag, data);
+    return data;
+  }
+  const output = Buffer.alloc(algorithm.digestBytes);
+  using session =
+    algorithm.kind === 'hash'
+      ? driver.hash(algorithm, options)
+      : driver.mac(algorithm, keyOf(algorithm), options);
+  session.once(data, output);
+  return output;
+}
+
+function chains({ algorithm, requestBytes }: Subject): boolean {
+  return (
+    algorithm.kind === 'cipher' && algorithm.mode !== 'xts' && requestBytes % algorithm.cipherBlockBytes === 0
+  );
+}
+
+/** Undefined where whoever vouches cannot do it either, which says nothing about the other. */
+function expectedOf(subject: Subject, other: DriverChoice): Buffer | undefined {
   try {
-    if (algorithm.kind === 'cipher') {
-      const direction = operation === 'decrypt' ? 'decrypt' : 'encrypt';
-      using session = driver.cipher(algorithm, direction, key, ivFor(algorithm, iv), options);
-      session.update(data, data);
-      // Twice, since what a driver hands on from one request to the next is the first thing to go wrong.
-      if (algorithm.mode !== 'xts') session.update(data, data);
-      return data;
-    }
-    if (algorithm.kind === 'aead') {
-      const tag = Buffer.alloc(algorithm.defaultTagBytes);
-      const none = new Uint8Array(0);
-      using sealing = driver.aead(algorithm, 'encrypt', key, options);
-      sealing.seal(iv, none, data, data, tag);
-      if (operation !== 'decrypt') return Buffer.concat([data, tag]);
-      using opening = driver.aead(algorithm, 'decrypt', key, options);
-      opening.open(iv, none, data, tag, data);
-      return data;
-    }
-    const output = Buffer.alloc(algorithm.digestBytes);
-    using session =
-      algorithm.kind === 'hash' ? driver.hash(algorithm, options) : driver.mac(algorithm, key, options);
-    session.once(data, output);
-    return output;
+    return resultOf(subject, other);
   } catch {
     return undefined;
   }
+}
+
+/** Nobody else has the algorithm: at least the driver's own inverse gives the data back. */
+function comesBack(subject: Subject, choice: DriverChoice, got: Buffer): boolean {
+  const { algorithm, operation, requestBytes } = subject;
+  // Opening a message that was sealed has proved itself by its tag.
+  if (algorithm.kind !== 'cipher') return true;
+  const inverse = operation === 'decrypt' ? 'encrypt' : 'decrypt';
+  const data = filled(requestBytes);
+  const back = Buffer.from(got);
+  const undo = (): void => {
+    using session = choice.driver.cipher(
+      algorithm,
+      inverse,
+      keyOf(algorithm),
+      ivOf(algorithm),
+      optionsOf(choice),
+    );
+    session.update(back, back);
+  };
+  if (!chains(subject)) {
+    undo();
+    return back.equals(data) && !got.equals(data);
+  }
+  // The second request went on with the first one's chain, in place: what it began with is known only for the first.
+  const once = filled(requestBytes);
+  using session = choice.driver.cipher(
+    algorithm,
+    directionOf(operation),
+    keyOf(algorithm),
+    ivOf(algorithm),
+    optionsOf(choice),
+  );
+  session.update(once, once);
+  once.copy(back);
+  undo();
+  return back.equals(data) && !once.equals(data);
 }
