@@ -7,9 +7,14 @@
  * Nothing is loaded, opened or read when this room is imported.
  */
 export * from './abi.js';
+export * from './device-mapper.js';
+export * from './direct-io.js';
 export * from './engine-interrupts.js';
 export * from './errno.js';
 export * from './ffi.js';
 export * as libc from './libc.js';
+export * from './loop.js';
+export * from './modules.js';
 export * from './netlink.js';
 export * from './proc.js';
+export * from './processes.js';
