@@ -14,7 +14,6 @@ export interface Verdict {
   readonly details: readonly string[];
 }
 
-/** Sentences begin with a label, so that they begin as it is written. */
 export function verdict(pair: Pair): Verdict {
   const { crossover, ratios } = pair;
   const details = [...certainty(pair), ...cpuTime(pair), ...printed(pair), ...doubtful(pair)];
@@ -54,11 +53,9 @@ function widest(ratios: readonly RatioAt[]): number {
 
 const leader = ({ baseline, other }: Pair, { ratio }: RatioAt): Series => (ratio > 1 ? other : baseline);
 
-/** `mtk-aes is 15.5x as fast`; `they are even`. @param known the leader where the sentence has just named it */
-function lead(pair: Pair, at: RatioAt, known?: Series): string {
-  if (at.outcome === 'even') return 'they are even';
-  const ahead = leader(pair, at);
-  return `${ahead === known ? '' : `${ahead.label} is `}${times(apart(at))} as fast`;
+/** `mtk-aes is 15.5x as fast`; `they are even`. */
+function lead(pair: Pair, at: RatioAt): string {
+  return at.outcome === 'even' ? 'they are even' : `${leader(pair, at).label} is ${times(apart(at))} as fast`;
 }
 
 function crosses(pair: Pair, crossing: Crossing): string {
@@ -88,6 +85,7 @@ function throughout(pair: Pair): string {
   const { ratios, crossover } = pair;
   const led = ratios.filter(({ outcome }) => outcome !== 'even');
   const ahead = leader(pair, led[0]!);
+  const behind = (ahead === pair.other ? pair.baseline : pair.other).label;
   const [first, last] = [led[0]!, led.at(-1)!];
   const how =
     led.length === 1
@@ -95,10 +93,10 @@ function throughout(pair: Pair): string {
       : `${times(apart(first))} as fast at ${requestSize(first.requestBytes)}, ${times(apart(last))} at ${requestSize(last.requestBytes)}`;
   const where =
     crossover.evenAt.length === 0
-      ? `is faster at every size, ${span(ratios)}`
+      ? `is faster than ${behind} at every size, ${span(ratios)}`
       : led.length === 1
-        ? `is faster at one size only, and even with ${(ahead === pair.other ? pair.baseline : pair.other).label} at the others`
-        : `is never slower; even with ${(ahead === pair.other ? pair.baseline : pair.other).label} at ${list(crossover.evenAt.map(requestSize))}`;
+        ? `is faster than ${behind} at one size only, and even with it at the others`
+        : `is never slower than ${behind}, and even with it at ${list(crossover.evenAt.map(requestSize))}`;
   return `${ahead.label} ${where}: ${how}${ahead === leader(pair, last) ? frees(pair, last) : ''}`;
 }
 
@@ -116,7 +114,9 @@ function oneSize(pair: Pair, at: RatioAt): string {
     const exact = Math.abs(at.ratio - 1) < 0.005 ? '' : ` (${times(at.ratio)})`;
     return `${both(pair)} are even at ${size}${exact}`;
   }
-  return `${lead(pair, at)} at ${size}${frees(pair, at)}`;
+  const ahead = leader(pair, at);
+  const behind = ahead === pair.other ? pair.baseline : pair.other;
+  return `${ahead.label} is ${times(apart(at))} as fast as ${behind.label} at ${size}${frees(pair, at)}`;
 }
 
 const LEFT_OUT: Readonly<Record<LeftOutReason, string>> = {
@@ -202,7 +202,7 @@ function cpuTime(pair: Pair): string[] {
 }
 
 /** What the printed figures would say, where they say something else. */
-function printed({ ratios, doubts }: Pair): string[] {
+function printed({ baseline, other, ratios, doubts }: Pair): string[] {
   const at = ratios.findLast(
     ({ ratio, claimedRatio }) =>
       claimedRatio !== undefined && Math.abs(Math.log(claimedRatio / ratio)) > Math.log(1.25),
@@ -211,8 +211,10 @@ function printed({ ratios, doubts }: Pair): string[] {
   const out: string[] = [];
   if (at) {
     const byCpu = doubts.some(({ doubt }) => doubt.code === 'CPU_TIME_DIVISOR');
+    const ahead = at.claimedRatio! > 1 ? other : baseline;
+    const printed = Math.max(at.claimedRatio!, 1 / at.claimedRatio!);
     out.push(
-      `The printed figures would make it ${times(at.claimedRatio!)} at ${requestSize(at.requestBytes)}${byCpu ? ': they were divided by CPU time, not by elapsed time' : ''}`,
+      `By the printed figures ${ahead.label} would be ${times(printed)} as fast at ${requestSize(at.requestBytes)}${byCpu ? ', which were divided by CPU time' : ''}`,
     );
   }
   if (overstated?.correctedRatio !== undefined) {

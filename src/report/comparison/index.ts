@@ -1,0 +1,152 @@
+/**
+ * A comparison as text: who is who, a table of throughput and ratios for each subject, the verdict in words, and what the figures stand on.
+ *
+ * Room `report`. Tables are laid out for the columns there are; a table of many series falls into several before it runs over.
+ */
+import type { Series, SubjectComparison } from '../../bench/comparison/index.js';
+import type { ResultSet } from '../../bench/model.js';
+import { throughputPlot } from '../plot.js';
+import { requestSize } from '../units.js';
+import { fitLines } from './fits.js';
+import { type Context, grouped, hanging, heading, paragraph, subjectHeading, verdicts } from './layout.js';
+import { matrices } from './matrix.js';
+import { comparisonNotes } from './notes.js';
+import { cpuTable, sizesTable } from './sizes.js';
+
+export interface ComparisonTextOptions {
+  /** Of the terminal; 80 for a pipe. */
+  readonly columns: number;
+  /** Nothing but ASCII, as far as the texts that were read allow. */
+  readonly ascii: boolean;
+  /** Plots of subjects with several sizes too. */
+  readonly plot: boolean;
+}
+
+/** More plots than these are scrolled past. */
+const MOST_PLOTS = 4;
+
+export function comparisonText(
+  found: readonly SubjectComparison[],
+  sets: readonly ResultSet[],
+  options: ComparisonTextOptions,
+): string {
+  const compared = found.filter(({ pairs }) => pairs.length > 0);
+  const letters = lettersOf(compared);
+  const curves = compared.filter((own) => own.pairs.some(({ ratios }) => ratios.length > 1));
+  const single = compared.filter(
+    (own) => !curves.includes(own) && own.pairs.some(({ ratios }) => ratios.length > 0),
+  );
+  const apart = compared.filter((own) => !curves.includes(own) && !single.includes(own));
+  const alone = found.filter(({ pairs }) => pairs.length === 0);
+  const context = {
+    letters,
+    columns: options.columns,
+    ascii: options.ascii,
+    plot: options.plot && curves.length <= MOST_PLOTS,
+  };
+  const parts = [
+    legend(compared, sets, context),
+    ...curves.map((own) => curveText(own, context)),
+    ...matrices(single, context),
+    ...apart.map((own) => `${heading(own)}\n${verdicts(own, context)}`),
+    aloneText(alone, options.columns),
+    notesText(compared, context),
+    options.plot && curves.length > MOST_PLOTS
+      ? paragraph(
+          `Plots of ${curves.length} subjects are left out; --algorithm NAME chooses.`,
+          options.columns,
+        )
+      : '',
+  ];
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+/** A, B … Z, then A2 …, in order of appearance. */
+function lettersOf(found: readonly SubjectComparison[]): Map<string, string> {
+  const out = new Map<string, string>();
+  for (const { series } of found) {
+    for (const { label } of series) {
+      if (out.has(label)) continue;
+      const round = Math.floor(out.size / 26);
+      out.set(label, `${String.fromCharCode(65 + (out.size % 26))}${round === 0 ? '' : round + 1}`);
+    }
+  }
+  return out;
+}
+
+/** Who the letters are. */
+function legend(found: readonly SubjectComparison[], sets: readonly ResultSet[], context: Context): string {
+  const by = new Map<string, Series[]>();
+  for (const { series } of found)
+    for (const own of series) by.set(own.label, [...(by.get(own.label) ?? []), own]);
+  const lines = [...by].map(([label, list]) => {
+    const [first] = list as [Series];
+    const set = sets[first.set]!;
+    const facts = [
+      first.source === '-' ? 'standard input' : first.source,
+      `${set.tool}${set.toolVersion === undefined ? '' : ` ${set.toolVersion}`}`,
+      few(list.map(({ driver }) => driver)),
+      few(list.map(({ kernelDriver }) => kernelDriver)),
+      first.parallel === undefined ? undefined : `${first.parallel} at once`,
+      ...machine(set, first.run),
+    ].filter((fact) => fact !== undefined && fact !== '' && fact !== label);
+    return hanging(`${context.letters.get(label)}  ${label}: `, facts.join(', '), context.columns, 3);
+  });
+  return `${lines.join('')}${paragraph('MB/s are 10^6 bytes a second of elapsed time.', context.columns)}`;
+}
+
+function machine(set: ResultSet, run: number): (string | undefined)[] {
+  const { model, cpu, kernel } = { ...set.machine, ...set.runs[run]?.machine };
+  return [model ?? cpu, kernel === undefined ? undefined : `Linux ${kernel}`];
+}
+
+function few(list: readonly (string | undefined)[]): string {
+  const own = [...new Set(list.filter((item) => item !== undefined))];
+  return own.length > 3 ? `${own.slice(0, 3).join(', ')} …` : own.join(', ');
+}
+
+function curveText(own: SubjectComparison, context: Context): string {
+  const drawn = !context.plot
+    ? ''
+    : throughputPlot(
+        own.series.map(({ label, points }) => ({ letter: context.letters.get(label)![0]!, points })),
+        { columns: context.columns, ascii: context.ascii },
+      );
+  return [
+    `${heading(own)}\n${verdicts(own, context)}`,
+    drawn,
+    sizesTable(own, context),
+    cpuTable(own, context),
+    fitLines(own, context),
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function aloneText(found: readonly SubjectComparison[], columns: number): string {
+  if (found.length === 0) return '';
+  const by = new Map<string, string[]>();
+  for (const own of found) {
+    const label = own.series[0]?.source ?? '';
+    by.set(label, [...(by.get(label) ?? []), subjectHeading(own)]);
+  }
+  return [...by]
+    .map(([source, names]) =>
+      paragraph(`Only in ${source === '-' ? 'standard input' : source}: ${grouped(names)}.`, columns),
+    )
+    .join('');
+}
+
+function notesText(found: readonly SubjectComparison[], context: Context): string {
+  const notes = comparisonNotes(found);
+  if (notes.length === 0) return '';
+  const lines = notes.map(({ labels, text, sizes }) =>
+    hanging(
+      '',
+      `${labels.map((label) => context.letters.get(label) ?? label).join(', ')}${sizes === undefined ? '' : ` at ${sizes.map(requestSize).join(', ')}`}: ${text}.`,
+      context.columns,
+      3,
+    ),
+  );
+  return `What the figures stand on:\n${lines.join('')}`;
+}

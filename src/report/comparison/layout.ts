@@ -1,0 +1,106 @@
+/** What the parts of a comparison's text have in common: who has which letter, how a figure looks, how a paragraph is wrapped. Room `report`. */
+import type { LeftOutReason, Point, RatioAt, SubjectComparison } from '../../bench/comparison/index.js';
+import { type Column, table } from '../table.js';
+import { wrap } from '../text.js';
+import { threeFigures } from '../units.js';
+import { verdictText } from '../verdict.js';
+
+export interface Context {
+  /** For each label. */
+  readonly letters: ReadonlyMap<string, string>;
+  readonly columns: number;
+  readonly ascii: boolean;
+  readonly plot: boolean;
+}
+
+/** `aes-128-cbc, encryption`. */
+export function subjectHeading({ subject, series }: SubjectComparison): string {
+  const { algorithm, algorithmText, operation, keyBits } = subject;
+  const name = algorithm ?? `${algorithmText}${keyBits === undefined ? '' : ` ${keyBits} bits`}`;
+  const what = { encrypt: ', encryption', decrypt: ', decryption', 'cipher+mac': ' with a MAC' } as const;
+  if (operation === undefined) {
+    return series.some(({ points }) =>
+      points.some(({ doubts }) => doubts.some(({ code }) => code === 'OPERATION_UNKNOWN')),
+    )
+      ? `${name}, direction not said`
+      : name;
+  }
+  return `${name}${what[operation as keyof typeof what] ?? ''}`;
+}
+
+export function heading(own: SubjectComparison): string {
+  const text = subjectHeading(own);
+  return `${text}\n${'-'.repeat(text.length)}`;
+}
+
+export function verdicts({ pairs }: SubjectComparison, { columns }: Context): string {
+  return pairs.map((pair) => paragraph(verdictText(pair), columns)).join('');
+}
+
+/** `aes-128-cbc (encryption, decryption), aes-256-xts (encryption)`. */
+export function grouped(names: readonly string[]): string {
+  const by = new Map<string, string[]>();
+  for (const name of names) {
+    const [algorithm = '', what] = name.split(', ');
+    by.set(algorithm, [...(by.get(algorithm) ?? []), ...(what === undefined ? [] : [what])]);
+  }
+  return [...by]
+    .map(([algorithm, what]) => (what.length === 0 ? algorithm : `${algorithm} (${what.join(', ')})`))
+    .join(', ');
+}
+
+export interface Cells {
+  readonly title: string;
+  readonly cells: readonly string[];
+  readonly align?: 'left';
+}
+
+const GAP = 2;
+
+export function width(columns: readonly Cells[]): number {
+  return columns.reduce(
+    (sum, { title, cells }) => sum + GAP + Math.max(title.length, ...cells.map((cell) => cell.length)),
+    -GAP,
+  );
+}
+
+export function tableOf(columns: readonly Cells[]): string {
+  const titles = columns.map(({ title, align }): Column => ({ title, align: align ?? 'right' }));
+  const rows = columns[0]!.cells.map((_, i) => columns.map(({ cells }) => cells[i]!));
+  return table(titles, rows);
+}
+
+export const LEFT_OUT: Readonly<Record<LeftOutReason, string>> = {
+  FAILED: 'failed',
+  UNAVAILABLE: 'n/a',
+  NO_ELAPSED_FIGURE: 'unknown',
+  SIZE_UNKNOWN: '-',
+  NO_FIGURE: '-',
+};
+
+export const rateCell = ({ bytesPerSecond, estimated }: Point): string =>
+  `${estimated ? '~' : ''}${threeFigures(bytesPerSecond / 1e6)}`;
+
+export function ratioCell(at: RatioAt | undefined): string {
+  if (at === undefined) return '-';
+  const { ratio } = at;
+  const text =
+    ratio < 0.095 || ratio >= 1e7
+      ? threeFigures(ratio)
+      : ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
+  return `${text}${at.outcome === 'even' ? '=' : 'x'}`;
+}
+
+export function paragraph(text: string, columns: number): string {
+  return hanging('', text, columns, 0);
+}
+
+/** Words behind a mark; the lines after the first are indented. A number stays beside its unit. */
+export function hanging(mark: string, text: string, columns: number, indent: number): string {
+  const bound = `${mark}${text}`.replace(BOUND, '\u00a0');
+  return `${wrap(bound, columns - indent)
+    .join(`\n${' '.repeat(indent)}`)
+    .replaceAll('\u00a0', ' ')}\n`;
+}
+
+const BOUND = /(?<=\d) (?=(?:B|KiB|MiB|GiB|%|ns|us|ms|MB\/s)(?![\w/]))|(?<=±) (?=\d)|(?<=^\w{1,3} ?) (?=\S)/g;
