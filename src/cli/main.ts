@@ -5,10 +5,10 @@
  * Room `cli`: parses arguments, calls the rooms below, prints. May import every room but `rig`; nothing imports it. A
  * command is loaded when it is asked for, so that none pays for another's start-up.
  */
-import { readFileSync } from 'node:fs';
 import { EXIT_USAGE, leave, report } from './exit.js';
 import type { CommandSpec } from './options.js';
 import { writeError, writeText } from './stdio.js';
+import { version } from './version.js';
 
 interface Entry {
   readonly summary: string;
@@ -32,6 +32,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'random bytes, as `openssl rand` does',
     load: () => import('./commands/rand.js'),
   },
+  speed: {
+    summary: 'measure ciphers, hashes and MACs over all drivers, as `openssl speed` does',
+    load: () => import('./commands/speed.js'),
+  },
+  compare: {
+    summary: 'compare benchmark results of any tool: ratios, crossover, verdict',
+    load: () => import('./commands/compare.js'),
+  },
   demo: {
     summary: 'encrypt the Node binary with every driver and prove the results equal',
     load: () => import('./commands/demo.js'),
@@ -53,11 +61,6 @@ hwcrypt COMMAND --help tells more. HWCRYPT_DEBUG=1 shows where an error came fro
 function unexpected(argument: string): number {
   writeError(`hwcrypt: unexpected argument "${argument}" (see hwcrypt --help)`);
   return EXIT_USAGE;
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 async function main(argv: readonly string[]): Promise<number> {

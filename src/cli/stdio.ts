@@ -48,8 +48,13 @@ export function writeText(text: string): void {
 
 /** A line on standard error; lost without complaint where there is none. */
 export function writeError(line: string): void {
+  writeErrorText(`${line}\n`);
+}
+
+/** The same for a part of a line, or several. */
+export function writeErrorText(text: string): void {
   try {
-    writeFully(2, Buffer.from(`${line}\n`, 'utf8'));
+    writeFully(2, Buffer.from(text, 'utf8'));
   } catch {
     // There is nobody to tell.
   }
@@ -59,4 +64,14 @@ export function writeError(line: string): void {
 export function terminalColumns(): number | undefined {
   if (!isatty(1)) return undefined;
   return process.stdout.columns || Number(process.env['COLUMNS']) || 80;
+}
+
+export function isTerminal(): boolean {
+  return isatty(1);
+}
+
+/** Does the locale say that characters beyond ASCII are shown as they are? */
+export function utf8Locale(): boolean {
+  const { LC_ALL, LC_CTYPE, LANG } = process.env;
+  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
 }

@@ -31,6 +31,8 @@ export interface CommandOptions {
   /** openssl: names that are not an option's value. */
   readonly algorithms: readonly string[];
   readonly elapsed: boolean;
+  /** It is hwcrypt's speed, which always measures elapsed time and always by EVP. */
+  readonly own?: boolean;
   readonly decrypt: boolean;
   readonly aead: boolean;
   readonly engine?: string;
@@ -50,6 +52,7 @@ export interface CommandOptions {
 /** What a program is called, and what must follow for it to be a benchmark. */
 const PROGRAMS: readonly { readonly name: RegExp; readonly sub?: string; readonly tool: CommandTool }[] = [
   { name: /^openssl[\d.]{0,6}(?:\.exe)?$/i, sub: 'speed', tool: 'openssl speed' },
+  { name: /^hwcrypt$/, sub: 'speed', tool: 'openssl speed' },
   { name: /^cryptsetup$/, sub: 'benchmark', tool: 'cryptsetup benchmark' },
   { name: /^kcapi-speed$/, tool: 'kcapi-speed' },
   { name: /^(?:speed|sha_speed|async_speed|fullspeed|hashcrypt_speed)$/, tool: 'cryptodev speed' },
@@ -84,7 +87,7 @@ const PROMPT_END = /[#$%>:]$/;
 
 export function readCommand(line: string): Command | undefined {
   // Cheap tests first: nearly no line is a command.
-  if (!/openssl|cryptsetup|kcapi-speed|speed|benchmark-crypto/i.test(line) || line.length > 2000)
+  if (!/openssl|hwcrypt|cryptsetup|kcapi-speed|speed|benchmark-crypto/i.test(line) || line.length > 2000)
     return undefined;
   const tokens = tokenize(line);
   for (let at = 0; at < tokens.length && at < 60; at++) {
@@ -117,7 +120,8 @@ export function readCommand(line: string): Command | undefined {
       ...(program.sub !== undefined ? [program.sub] : []),
       ...rest.slice(0, strict ? rest.length : options.length),
     ];
-    return { tool: program.tool, text: redact(words.join(' '), 200), strict, options: options.values };
+    const values = base === 'hwcrypt' ? { ...options.values, own: true, elapsed: true } : options.values;
+    return { tool: program.tool, text: redact(words.join(' '), 200), strict, options: values };
   }
   return undefined;
 }
@@ -213,6 +217,7 @@ const WITH_VALUE: Readonly<Record<CommandTool, Readonly<Record<string, Setter | 
     'provider-path': undefined,
     propquery: undefined,
     config: undefined,
+    driver: undefined,
   },
   'cryptsetup benchmark': {
     c: string('cipher'),

@@ -1,7 +1,7 @@
 /** Results as comma-separated values (RFC 4180), one line for each measurement, for spreadsheets and scripts. */
 import { doubtsOf, type KdfMeasurement, type Measurement, type ResultSet, type Run } from '../bench/model.js';
 
-type Cell = string | number | boolean | null | undefined;
+export type Cell = string | number | boolean | null | undefined;
 
 /** Columns in order. Units are in the names, as in the model. */
 const COLUMNS: readonly (readonly [string, (row: Row) => Cell])[] = [
@@ -75,7 +75,12 @@ export function writeCsv(results: ResultSet | readonly ResultSet[]): string {
 }
 
 function line(row: Row): string {
-  return COLUMNS.map(([, read]) => cell(read(row))).join(',');
+  return csvLine(COLUMNS.map(([, read]) => read(row)));
+}
+
+/** One line without its end. Nothing is an empty cell. */
+export function csvLine(cells: readonly Cell[]): string {
+  return cells.map(cell).join(',');
 }
 
 function cell(value: Cell): string {

@@ -21,7 +21,7 @@ import { baseName } from './redact.js';
 import { decode } from './text.js';
 
 export { cryptsetupCipherLine, cryptsetupKdfLine, withoutExtraPass, writeCryptsetup } from './cryptsetup.js';
-export { writeCsv } from './csv.js';
+export { csvLine, writeCsv } from './csv.js';
 export { readJson, writeJson } from './json.js';
 export { writeKcapiRaw } from './kcapi.js';
 export {
@@ -30,15 +30,18 @@ export {
   ELAPSED_SENTENCE,
   mrDoingLine,
   mrDoneLine,
+  type OpensslChild,
   type OpensslHeader,
   type OpensslOutput,
   type OpensslStep,
   type OpensslTable,
+  opensslChildren,
   opensslMrTable,
   opensslTable,
   writeOpenssl,
   writeOpensslMr,
 } from './openssl-write.js';
+export { qemuLine, qemuTable } from './qemu-write.js';
 
 /** Formats that are read, by the name of the tool; `hwcrypt` is its own JSON. */
 export type Format =

@@ -2,7 +2,7 @@
 import type { MachineFacts, ProcessTimes } from '../bench/model.js';
 import type { Command } from './command.js';
 import { squeeze } from './names.js';
-import type { DoingLine, MrLine, RowLine } from './openssl-lines.js';
+import type { DoingLine, HwcryptMark, MrLine, RowLine } from './openssl-lines.js';
 
 export interface At<T> {
   /** Index of the line. */
@@ -27,6 +27,8 @@ export class Draft {
   engineInvalid: string | undefined;
   readonly engineErrors: string[] = [];
   elapsed = false;
+  /** It was hwcrypt that printed this. */
+  mark: HwcryptMark | undefined;
   version: string | undefined;
   sbc = false;
   sizes: readonly number[] | undefined;

@@ -6,7 +6,7 @@ import type { Basis, Doubt, EngineUse, Measurement, Run, SkippedLine } from '../
 import type { Command, CommandOptions } from './command.js';
 import { keyBitsOf, opensslAlgorithm, operationOf, squeeze } from './names.js';
 import { type At, type Draft, rowKey } from './openssl-draft.js';
-import type { Cell, DoingLine, MrLine, RowLine } from './openssl-lines.js';
+import type { Cell, DoingLine, HwcryptMark, MrLine, RowLine } from './openssl-lines.js';
 import { doubt, type Page, present } from './page.js';
 import { redact } from './redact.js';
 import { rowCpu } from './sbc-bench.js';
@@ -152,6 +152,7 @@ export function runsOf(page: Page, draft: Draft, skipped: SkippedLine[]): Run[] 
     parallel,
     strictOnly: draft.commands.length === 1,
     version: draft.version,
+    mark: draft.mark,
     subjects: new Map<string, Subject>(),
   };
   // Rows that begin with words of their own (`SW …`, `AF …`) are what those words tell apart.
@@ -554,6 +555,7 @@ interface FigureContext {
   readonly parallel: number | undefined;
   readonly strictOnly: boolean;
   readonly version: string | undefined;
+  readonly mark: HwcryptMark | undefined;
   readonly subjects: Map<string, Subject>;
 }
 
@@ -561,7 +563,7 @@ interface FigureContext {
 interface Subject {
   readonly parts: Pick<
     Measurement,
-    'algorithm' | 'algorithmText' | 'keyBits' | 'operation' | 'driver' | 'engine'
+    'algorithm' | 'algorithmText' | 'keyBits' | 'operation' | 'driver' | 'kernelDriver' | 'engine'
   >;
   readonly engine: string | undefined;
   readonly isNotEvp: boolean;
@@ -571,7 +573,7 @@ interface Subject {
 function subjectOf(name: string, context: FigureContext): Subject {
   const known = context.subjects.get(name);
   if (known) return known;
-  const { options } = context;
+  const { options, mark } = context;
   const algorithm = opensslAlgorithm(name);
   const doubts: Doubt[] = [];
   if (!algorithm) {
@@ -584,11 +586,13 @@ function subjectOf(name: string, context: FigureContext): Subject {
         : doubt('ALGORITHM_UNKNOWN', 'no algorithm of this name in the table'),
     );
   }
-  const notEvp = isNotEvp(name, context);
+  // hwcrypt has no other way than EVP.
+  const notEvp = mark || options?.own ? undefined : isNotEvp(name, context);
   if (notEvp !== undefined) doubts.push(doubt('NOT_EVP', notEvp));
   const isCipher = algorithm === undefined || algorithm.kind === 'cipher' || algorithm.kind === 'aead';
   const operation =
-    operationOf(algorithm) ?? (isCipher && options ? (options.decrypt ? 'decrypt' : 'encrypt') : undefined);
+    operationOf(algorithm) ??
+    (isCipher ? (options ? (options.decrypt ? 'decrypt' : 'encrypt') : mark?.operation) : undefined);
   const engine =
     context.engine && context.engine.loaded !== 'no' && notEvp === undefined
       ? context.engine.requested
@@ -599,7 +603,8 @@ function subjectOf(name: string, context: FigureContext): Subject {
       algorithmText: redact(name, 60),
       keyBits: keyBitsOf(algorithm),
       operation,
-      driver: engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : undefined,
+      driver: engine !== undefined ? ENGINE_DRIVERS[engine.toLowerCase()] : mark?.driver,
+      kernelDriver: mark?.kernelDriver,
       engine,
     }),
     engine,

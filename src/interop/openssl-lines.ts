@@ -20,7 +20,8 @@ export interface DoingLine {
   readonly seconds: number;
 }
 
-const DOING = /^Doing (.{1,60}?)(?: ops)? (?:for (\d{1,5})s|\d{1,12} times) on (\d{1,10}) size blocks: ?/;
+const DOING =
+  /^Doing (.{1,60}?)(?: ops)? (?:for (\d{1,5}(?:\.\d{1,3})?)s|\d{1,12} times) on (\d{1,10}) size blocks: ?/;
 const DONE = /^([\d.,']{1,20}) (.{1,60}?)(?:'? ?s| ops) in ([\d.,]{1,16})s(?: |$)/;
 /** RSA, DSA, ECDSA and the rest: `Doing 2048 bits private rsa sign ops for 10s: …`, and their results alone. */
 const PUBLIC_KEY = /^Doing \d{1,5}[ -]bits? |^\d{1,12} \d{1,5}[ -]bits? /;
@@ -50,7 +51,7 @@ export function readDoing(text: string): DoingLine | 'open' | undefined {
 function isBeginning(text: string): boolean {
   const name = text.split(' ').slice(1, 3);
   const known = opensslAlgorithm(name[0] ?? '') ?? opensslAlgorithm(name.join(' '));
-  return known !== undefined || /^Doing .{1,60}? for \d{1,5}s?(?: |$)/.test(text);
+  return known !== undefined || /^Doing .{1,60}? for \d{1,5}(?:\.\d{1,3})?s?(?: |$)/.test(text);
 }
 
 export function isPublicKeyLine(text: string): boolean {
@@ -313,6 +314,25 @@ export function doingStart(text: string): string | undefined {
 
 // --- -mr ----------------------------------------------------------------------------------------------------------------------------
 
+/** What hwcrypt writes in the place of OpenSSL's build options. */
+export interface HwcryptMark {
+  readonly driver?: string;
+  readonly kernelDriver?: string;
+  readonly operation?: 'encrypt' | 'decrypt';
+}
+
+/** `options: hwcrypt 0.1.0 driver=afalg:cbc-aes-aesni operation=encrypt`. */
+export function readMark(text: string): HwcryptMark | undefined {
+  if (text.length > 300 || !/^options: hwcrypt \d/.test(text)) return undefined;
+  const [, driver, kernelDriver] = / driver=([a-z]{1,20})(?::(\S{1,100}))?(?: |$)/.exec(text) ?? [];
+  const [, operation] = / operation=(encrypt|decrypt)(?: |$)/.exec(text) ?? [];
+  return {
+    ...(driver === undefined ? {} : { driver }),
+    ...(kernelDriver === undefined ? {} : { kernelDriver }),
+    ...(operation === undefined ? {} : { operation: operation as 'encrypt' | 'decrypt' }),
+  };
+}
+
 export type MrLine =
   | { readonly kind: 'start'; readonly name: string; readonly nominalSeconds?: number; readonly size: number }
   | { readonly kind: 'result'; readonly name: string; readonly count: number; readonly seconds: number }
@@ -335,7 +355,8 @@ export function readMr(text: string): MrLine | 'broken' | undefined {
     case '+DT':
     case '+DN': {
       const size = readInteger(parts[3] ?? '');
-      const seconds = readInteger(parts[2] ?? '');
+      // Whole seconds, but for hwcrypt's own.
+      const seconds = readDecimal(parts[2] ?? '', 3)?.value;
       if (parts.length !== 4 || !parts[1] || !size || seconds === undefined) return 'broken';
       const nominal = parts[0] === '+DT' && seconds > 0 ? { nominalSeconds: seconds } : {};
       return { kind: 'start', name: parts[1], ...nominal, size };

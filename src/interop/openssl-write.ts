@@ -52,16 +52,21 @@ export interface OpensslTable {
   readonly rows: readonly { readonly name: string; readonly rates: readonly (number | null | undefined)[] }[];
 }
 
-/** Header lines, the sentence about units, sizes, rows. */
-export function opensslTable(table: OpensslTable, header: OpensslHeader = {}): string {
+/**
+ * Header lines, the sentence about units, sizes, rows.
+ * @param titled false for -multi, where the tool leaves the sentence and the sizes out
+ */
+export function opensslTable(table: OpensslTable, header: OpensslHeader = {}, titled = true): string {
   const lines: string[] = [];
   if (header.version !== undefined) lines.push(`version: ${header.version}`);
   if (header.builtOn !== undefined) lines.push(`built on: ${header.builtOn}`);
   if (header.options !== undefined) lines.push(`options: ${header.options}`);
   if (header.compiler !== undefined) lines.push(`compiler: ${header.compiler}`);
   if (header.cpuInfo !== undefined) lines.push(`CPUINFO: ${header.cpuInfo}`);
-  lines.push("The 'numbers' are in 1000s of bytes per second processed.");
-  lines.push(`type        ${table.sizes.map((size) => `${String(size).padStart(7)} bytes`).join('')}`);
+  if (titled) {
+    lines.push("The 'numbers' are in 1000s of bytes per second processed.");
+    lines.push(`type        ${table.sizes.map((size) => `${String(size).padStart(7)} bytes`).join('')}`);
+  }
   for (const { name, rates } of table.rows) {
     lines.push(`${name.padEnd(13)}${table.sizes.map((_, column) => value(rates[column])).join('')}`);
   }
@@ -75,9 +80,9 @@ function value(rate: number | null | undefined): string {
   return bytes > 10_000 ? ` ${fixed(bytes / 1e3, 2).padStart(11)}k` : ` ${fixed(bytes, 2).padStart(11)} `;
 }
 
-/** `+H:16:64:…` and a `+F` line for each row. `index` is what 3.0 prints for -evp; readers should not look at it, and some do. */
-export function opensslMrTable(table: OpensslTable, index = 25): string {
-  const lines = [`+H${table.sizes.map((size) => `:${size}`).join('')}`];
+/** `+H:16:64:…` (not for -multi's sums) and a `+F` line for each row. `index` is what 3.0 prints for -evp; readers should not look at it, and some do. */
+export function opensslMrTable(table: OpensslTable, index = 25, titled = true): string {
+  const lines = titled ? [`+H${table.sizes.map((size) => `:${size}`).join('')}`] : [];
   for (const { name, rates } of table.rows) {
     const values = table.sizes.map(
       (_, column) => `:${rates[column] === null ? 'inf' : fixed(rates[column] ?? 0, 2)}`,
@@ -85,6 +90,28 @@ export function opensslMrTable(table: OpensslTable, index = 25): string {
     lines.push(`+F:${index}:${name}${values.join('')}`);
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** What one process of -multi did, or one thread of hwcrypt's. */
+export interface OpensslChild {
+  /** Bytes a second, row by row and size by size. */
+  readonly rates: readonly (readonly (number | undefined)[])[];
+}
+
+/** -multi, text and -mr alike: what the parent prints of its children on standard output, before the sums. */
+export function opensslChildren(
+  children: readonly OpensslChild[],
+  names: readonly string[],
+  sizes: readonly number[],
+  index = 25,
+): string {
+  const forked = children.map((_, child) => `Forked child ${child}\n`).join('');
+  const got = children.map(({ rates }, child) => {
+    const rows = names.map((name, row) => ({ name, rates: rates[row] ?? [] }));
+    const lines = opensslMrTable({ sizes, rows }, index).trimEnd().split('\n');
+    return lines.map((line) => `Got: ${line} from ${child}\n`).join('');
+  });
+  return forked + got.join('');
 }
 
 /** A run as two streams, like the tool's own. */

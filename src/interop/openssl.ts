@@ -23,6 +23,7 @@ import {
   type MrLine,
   type RowLine,
   readDoing,
+  readMark,
   readMr,
   readTable,
 } from './openssl-lines.js';
@@ -476,6 +477,12 @@ class Reader {
     const rest = this.page.text(at + 1);
     const whole = known === 'CPUINFO:' && /^[0-9a-fx:]{1,40}$/i.test(rest) ? text + rest : text;
     if (whole !== text) this.page.claim(at + 1);
+    const mark = known === 'options:' ? readMark(text) : undefined;
+    if (mark) {
+      this.#draft.mark = mark;
+      // hwcrypt knows no other time.
+      this.#draft.elapsed = true;
+    }
     this.#draft.facts = { ...this.#draft.facts, ...readFacts(whole) };
     this.#claimRest(at, text, "The 'numbers' are in 1000s of bytes per second processed.");
     if (known === 'compiler:' || known === 'options:') this.#draft.headerSeen = true;

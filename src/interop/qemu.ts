@@ -148,6 +148,12 @@ function readColumns(text: string): Column[] | undefined {
   return out.length > 0 ? out : undefined;
 }
 
+interface Title {
+  readonly text: string;
+  readonly algorithm: Algorithm;
+  readonly operation: Operation | undefined;
+}
+
 interface Draft {
   label: string;
   first: number;
@@ -165,7 +171,7 @@ export function readQemu(page: Page): ResultSet[] {
   let columns: Column[] | undefined;
   let decimals: number | undefined;
   const skipped: SkippedLine[] = [];
-  let title: { at: number; text: string; algorithm: Algorithm } | undefined;
+  let title: (Title & { at: number }) | undefined;
   let lastContent = -1;
   let seen = new Set<string>();
   let run: Draft | undefined;
@@ -241,12 +247,21 @@ export function readQemu(page: Page): ResultSet[] {
       }
     }
     const heading = text.replace(/^[#* ]+|[:#* ]+$/g, '');
+    const call = heading.length < 40 && /^\w+\(.*\)$/.test(heading) ? readSubject(heading) : undefined;
+    const titled = call?.algorithm && [1, 2].some((next) => readColumns(page.text(at + next)) !== undefined);
+    if (call?.algorithm && titled) {
+      // A table that says its direction, as hwcrypt's do.
+      columns = undefined;
+      title = { at, text: call.text, algorithm: call.algorithm, operation: call.operation };
+      page.claim(at);
+      continue;
+    }
     const named = heading.length < 40 ? qemuAlgorithm(heading) : undefined;
     if (named) {
       columns = undefined;
       // A name alone is a title where a table follows, and what the next messages are about elsewhere.
       const isTitle = [1, 2].some((next) => readColumns(page.text(at + next)) !== undefined);
-      if (isTitle) title = { at, text: heading, algorithm: named };
+      if (isTitle) title = { at, text: heading, algorithm: named, operation: operationOf(named) };
       else subject = { at, value: aloneSubject(heading, named) };
       if (isTitle || /chunk/.test(page.text(at + 1))) page.claim(at);
       continue;
@@ -346,11 +361,11 @@ function tableMeasurement(
   size: number,
   value: number,
   column: Column,
-  title: { text: string; algorithm: Algorithm } | undefined,
+  title: Title | undefined,
 ): Measurement {
   // The table is a copy of figures in the tool's MB.
   const rate = value * (column.isMb ? MIB : column.unit);
-  const operation = operationOf(title?.algorithm);
+  const operation = title?.operation;
   const doubts =
     operation || !title ? [] : [doubt('OPERATION_UNKNOWN', 'the table does not say which direction')];
   return measurementOf(page, at, size, {

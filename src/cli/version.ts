@@ -1,0 +1,7 @@
+/** hwcrypt's own version. Room `cli`. */
+import { readFileSync } from 'node:fs';
+
+export function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

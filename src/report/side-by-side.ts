@@ -1,0 +1,124 @@
+/**
+ * Drivers side by side, as one session of measuring found them: rates, ratios, CPU time and interrupts by request size, who did the work,
+ * and what it comes to in words.
+ *
+ * Room `report`.
+ */
+import { compare, type Series, type SubjectComparison } from '../bench/comparison/index.js';
+import type { Measurement, ResultSet } from '../bench/model.js';
+import { type Column, table } from './table.js';
+import { wrap } from './text.js';
+import { requestSize, threeFigures, times } from './units.js';
+import { verdictText } from './verdict.js';
+
+/** Where nobody says how wide. */
+const COLUMNS = 100;
+
+export interface Facts {
+  /** Does the work leave the CPU? By the label of the run, and the algorithm. */
+  hardware?(label: string, algorithm: string): 'yes' | 'no' | 'unknown' | undefined;
+}
+
+/** A section for each subject that anybody measured. */
+export function sideBySide(set: ResultSet, facts: Facts = {}, width = COLUMNS): string {
+  return compare([set])
+    .filter(({ series }) => series.some(({ points }) => points.length > 0))
+    .map((comparison) => section(comparison, set, facts, width))
+    .join('\n');
+}
+
+/** What it comes to in words: a paragraph for each driver but the first. */
+export function verdicts({ pairs }: SubjectComparison, width = COLUMNS): string {
+  return pairs
+    .filter(({ other }) => other.points.length > 0)
+    .map((pair) => `${wrap(verdictText(pair), width).join('\n')}\n`)
+    .join('');
+}
+
+function section(comparison: SubjectComparison, set: ResultSet, facts: Facts, width: number): string {
+  const { subject, pairs } = comparison;
+  const series = comparison.series.filter(({ points }) => points.length > 0);
+  const counts = new Map(series.map((own) => [own, interruptsOf(own)]));
+  const columns: Column[] = [{ title: 'request', align: 'right' }];
+  for (const [i, own] of series.entries()) {
+    columns.push({ title: own.label, align: 'right' });
+    if (i > 0) columns.push({ title: 'ratio', align: 'right' });
+    columns.push({ title: 'CPU', align: 'right' });
+    if (counts.get(own)) columns.push({ title: 'irq', align: 'right' });
+  }
+  const sizes = [...new Set(series.flatMap(({ points }) => points.map(({ requestBytes }) => requestBytes)))];
+  const rows = sizes
+    .sort((a, b) => a - b)
+    .map((size) => [
+      requestSize(size),
+      ...series.flatMap((own, i) => {
+        const point = own.points.find(({ requestBytes }) => requestBytes === size);
+        const ratio = pairs
+          .find(({ other }) => other === own)
+          ?.ratios.find(({ requestBytes }) => requestBytes === size)?.ratio;
+        return [
+          point ? mark(threeFigures(point.bytesPerSecond / 1e6), point.measurement) : '-',
+          ...(i > 0 ? [ratio === undefined ? '-' : times(ratio)] : []),
+          point?.cpu ? threeFigures(point.cpu.nsPerByte) : '-',
+          ...(counts.get(own) ? [String(point?.measurement.interrupts ?? '-')] : []),
+        ];
+      }),
+    ]);
+  const units = [
+    'MB/s of 10^6 bytes, median of the rounds',
+    ...(series.length > 1 ? [`ratio to ${series[0]!.label}`] : []),
+    'CPU seconds a GB',
+    ...([...counts.values()].some(Boolean) ? ['interrupts of the engine'] : []),
+    ...(rows.some((row) => row.some((cell) => cell.endsWith('!'))) ? ['! the rounds spread widely'] : []),
+  ];
+  const title = [subject.algorithmText, subject.operation].filter((word) => word !== undefined).join(', ');
+  return [
+    `${wrap(`${title}: ${units.join('; ')}`, width).join('\n')}\n`,
+    table(columns, rows),
+    ...series.map((own) => whoLine(own, set, facts, width)),
+    ...absent(comparison, set, width),
+    verdicts(comparison, width),
+  ].join('');
+}
+
+function mark(figure: string, { doubts }: Measurement): string {
+  return doubts.some(({ code }) => code === 'NOISY' || code === 'FEW_REQUESTS') ? `${figure}!` : figure;
+}
+
+/** Undefined where they are not counted. */
+function interruptsOf({ points }: Series): number | undefined {
+  const counts = points.flatMap(({ measurement: { interrupts } }) => interrupts ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** `afalg: virtio_crypto_aes_cbc, hardware; 1234 interrupts of the engine`. */
+function whoLine(series: Series, set: ResultSet, facts: Facts, width: number): string {
+  const { label, run, kernelDriver, points, parallel } = series;
+  const { algorithm = '' } = points[0]!.measurement;
+  const hardware = facts.hardware?.(set.runs[run]!.label, algorithm);
+  const where = { yes: 'hardware', no: 'software on the CPU', unknown: 'hardware or not is unknown' };
+  const interrupts = interruptsOf(series);
+  const requests = points.reduce((sum, { measurement }) => sum + (measurement.requests ?? 0), 0);
+  const parts = [
+    kernelDriver,
+    hardware && where[hardware],
+    parallel === undefined ? undefined : `${parallel} requests in flight`,
+    interrupts === undefined
+      ? undefined
+      : interrupts === 0
+        ? 'no interrupt of an engine meanwhile'
+        : `${interrupts} interrupts of the engine for ${requests} requests`,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? '' : `${wrap(`${label}: ${parts.join('; ')}`, width).join('\n')}\n`;
+}
+
+/** Those that took part and have no figure. */
+function absent({ series }: SubjectComparison, set: ResultSet, width: number): string[] {
+  return series
+    .filter(({ points }) => points.length === 0)
+    .map(({ label, run, leftOut }) => {
+      const wrong = leftOut.flatMap(({ measurement: { doubts } }) => doubts.map(({ text }) => text));
+      const why = [...new Set([...wrong, ...set.runs[run]!.notes])].join('; ');
+      return `${wrap(`${label}: no figure${why === '' ? '' : `: ${why}`}`, width).join('\n')}\n`;
+    });
+}
