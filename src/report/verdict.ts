@@ -135,7 +135,7 @@ function nothing({ baseline, other }: Pair): string {
     points.length > 6
       ? `${requestSize(points[0]!.requestBytes)} to ${requestSize(points.at(-1)!.requestBytes)}`
       : list(points.map(({ requestBytes }) => requestSize(requestBytes)));
-  return `no size in common: ${baseline.label} has ${sizes(baseline)}, ${other.label} ${sizes(other)}`;
+  return `No size in common: ${baseline.label} has ${sizes(baseline)}, ${other.label} ${sizes(other)}`;
 }
 
 /** How well the crossover is known. */

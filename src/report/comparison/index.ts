@@ -150,3 +150,25 @@ function notesText(found: readonly SubjectComparison[], context: Context): strin
   );
   return `What the figures stand on:\n${lines.join('')}`;
 }
+
+/** `openssl speed: aes-128-cbc, 16 B to 8 KiB`: what of a file could be read. */
+export function setSummary({ tool, runs }: ResultSet): string {
+  const measurements = runs.flatMap((own) => own.measurements);
+  const names = [...new Set(measurements.map(({ algorithm, algorithmText }) => algorithm ?? algorithmText))];
+  const sizes = measurements.flatMap(({ requestBytes }) =>
+    requestBytes === undefined ? [] : [requestBytes],
+  );
+  const kdfs = runs.reduce((sum, own) => sum + own.kdfs.length, 0);
+  const some = names.length > 6 ? `${names.slice(0, 6).join(', ')} …` : names.join(', ');
+  const what = [
+    names.length === 0 ? 'no figures of throughput' : some,
+    sizes.length === 0 ? '' : range(sizes),
+    kdfs === 0 ? '' : `key derivations: ${kdfs}`,
+  ].filter((part) => part !== '');
+  return `${tool}: ${what.join(', ')}`;
+}
+
+function range(sizes: readonly number[]): string {
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  return least === most ? requestSize(least) : `${requestSize(least)} to ${requestSize(most)}`;
+}
