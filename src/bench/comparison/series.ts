@@ -108,7 +108,7 @@ interface Row {
 /** Names that stand for different things in different runs. */
 const NAMELESS = /^(?:evp|unknown|\W*)$/i;
 /** Beyond these a figure is a slip of somebody's, and arithmetic on it gives no numbers. */
-const RATES = { least: 1e-3, most: 1e18 };
+const isRate = (bytesPerSecond: number): boolean => bytesPerSecond >= 1e-3 && bytesPerSecond <= 1e18;
 
 /**
  * Groups measurements into subjects and series. Where a text leaves the operation open, its rows are in the groups of all operations that
@@ -262,7 +262,7 @@ function unusable({ status, bytesPerSecond, requestBytes }: Measurement): LeftOu
   if (status === 'failed') return 'FAILED';
   if (status === 'unavailable') return 'UNAVAILABLE';
   if (bytesPerSecond === undefined) return 'NO_ELAPSED_FIGURE';
-  if (!(bytesPerSecond >= RATES.least && bytesPerSecond <= RATES.most)) return 'NO_FIGURE';
+  if (!isRate(bytesPerSecond)) return 'NO_FIGURE';
   if (requestBytes === undefined || requestBytes < 1) return 'SIZE_UNKNOWN';
   return undefined;
 }
@@ -271,13 +271,15 @@ function pointOf(measurement: Measurement, doubts: readonly Doubt[]): Point {
   const { claimedBytesPerSecond: claimed, rounds, estimated } = measurement;
   const bytesPerSecond = measurement.bytesPerSecond!;
   const requestBytes = measurement.requestBytes!;
-  const corrected = doubts.find((doubt) => (doubt.correctedBytesPerSecond ?? 0) > 0)?.correctedBytesPerSecond;
+  const corrected = doubts.find((doubt) =>
+    isRate(doubt.correctedBytesPerSecond ?? 0),
+  )?.correctedBytesPerSecond;
   const cpu = cpuCost(measurement);
   return {
     requestBytes,
     bytesPerSecond,
     nsPerRequest: (requestBytes * 1e9) / bytesPerSecond,
-    ...(typeof claimed === 'number' && claimed > 0 && claimed !== bytesPerSecond
+    ...(typeof claimed === 'number' && isRate(claimed) && claimed !== bytesPerSecond
       ? { claimedBytesPerSecond: claimed }
       : {}),
     ...(corrected === undefined ? {} : { correctedBytesPerSecond: corrected }),
