@@ -65,8 +65,10 @@ export function throughputPlot(curves: readonly Curve[], { columns, ascii }: Plo
   // The library joins points with lines of its own, which for curves that cross cannot be told apart.
   const between = marks.map((list) => dots(list, (right - left) / width));
   const letters = new Map<string, string>();
-  for (const [i, list] of marks.entries())
-    for (const point of list) letters.set(String(point), drawn[i]!.letter);
+  for (const [i, list] of marks.entries()) {
+    const { letter } = drawn[i]!;
+    for (const point of list) letters.set(String(point), letters.has(String(point)) ? '*' : letter);
+  }
   const taken = new Map<string, string>();
   const mark = (x: number, y: number, cell: string): string | undefined => {
     const letter = letters.get(String([x, y]));
