@@ -9,9 +9,20 @@ import { join } from 'node:path';
 
 import { type Interrupt, readInterrupts } from './proc.js';
 
-/** Words that drivers of engines register their interrupts under. */
-const ENGINES =
-  /\bcrypto\b|\.crypto\b|crypto-engine|\beip\d|eip93|safexcel|cesa|\bcaam|\bjr\d*\b|\.jr\b|\bqat|talitos|\bccp-|hisi_sec|stm32-cryp|omap-(?:aes|sham|des)|\bsahara|mxs-dcp|-ce\b|\bcrypto[-_]/i;
+/**
+ * Words that drivers of engines register their interrupts under: `request_irq`'s last name in drivers/crypto of Linux, mostly the device's own
+ * (`1e004000.crypto`, `2101000.jr`, `54001000.cryp`), and what OpenWrt's add.
+ */
+const ENGINES = new RegExp(
+  [
+    String.raw`(?:\b|[._])crypto(?:\b|[-_])`,
+    String.raw`\.(?:jr|cryp|hash|aes|des|tdes|sham|sha)\b`,
+    String.raw`\bjr\d*\b|\bcaam|\bdcp-|mxs-dcp|\bsahara`,
+    String.raw`\beip\d|eip93|safexcel|cesa|ccree|\bqat|nitrox|talitos|\bccp-|hisi_sec|sun\di-(?:ce|ss)\b`,
+    '(?:omap|atmel|stm32)-(?:aes|des|tdes|sham|sha|cryp|hash)',
+  ].join('|'),
+  'i',
+);
 
 const VIRTIO = /(virtio\d+)-(?:virtqueues|dataq\.\d+)/;
 
