@@ -16,12 +16,17 @@ import {
 
 /** Subjects of one size each, those with the same series in one table. */
 export function matrices(list: readonly SubjectComparison[], context: Context): string[] {
+  return alike(list).map((own) => matrix(own, context));
+}
+
+/** Those whose series, and whose baseline among them, have the same names. */
+export function alike(list: readonly SubjectComparison[]): SubjectComparison[][] {
   const by = new Map<string, SubjectComparison[]>();
   for (const own of list) {
-    const key = JSON.stringify([own.baseline!.label, own.series.map(({ label }) => label)]);
+    const key = JSON.stringify([own.baseline?.label, own.series.map(({ label }) => label)]);
     by.set(key, [...(by.get(key) ?? []), own]);
   }
-  return [...by.values()].map((alike) => matrix(alike, context));
+  return [...by.values()];
 }
 
 function matrix(list: readonly SubjectComparison[], context: Context): string {
@@ -59,7 +64,9 @@ function matrix(list: readonly SubjectComparison[], context: Context): string {
     ? paragraph(`${CORRECTED}: without what the tool is known to count too much`, context.columns)
     : '';
   const title = sizes.size === 1 ? `Requests of ${requestSize([...sizes][0]!)}` : 'One size each';
-  const summaries = first.pairs.map((_, index) => summary(list, index, context.columns)).join('');
+  const summaries = summarySentences(list)
+    .map((sentence) => paragraph(sentence, context.columns))
+    .join('');
   const words = list.length === 1 ? verdicts(first, context) : summaries;
   return `${title}\n${'-'.repeat(title.length)}\n${words}\n${tableOf(columns)}${mark}`;
 }
@@ -78,8 +85,12 @@ function corrected(pairs: readonly Pair[]): Cells[] {
   return differs ? [{ title: CORRECTED, cells }] : [];
 }
 
-/** `after is faster in 3 of 5 (1.74x to 3.6x): …`. */
-function summary(list: readonly SubjectComparison[], index: number, columns: number): string {
+/** What subjects with the same series come to: `after is faster in 3 of 5 (1.74x to 3.6x): …`. */
+export function summarySentences(list: readonly SubjectComparison[]): string[] {
+  return list[0]!.pairs.flatMap((_, index) => summary(list, index));
+}
+
+function summary(list: readonly SubjectComparison[], index: number): string[] {
   const { baseline, other } = list[0]!.pairs[index]!;
   const cases = list.flatMap((own) => {
     const [at] = own.pairs[index]!.ratios;
@@ -99,8 +110,5 @@ function summary(list: readonly SubjectComparison[], index: number, columns: num
     say('faster', `${other.label} is faster`),
     say('slower', `${baseline.label} is faster`),
     say('even', 'They are even'),
-  ]
-    .filter((sentence) => sentence !== '')
-    .map((sentence) => paragraph(sentence, columns))
-    .join('');
+  ].filter((sentence) => sentence !== '');
 }

@@ -1,0 +1,154 @@
+/** Subjects with one request size, as cryptsetup benchmark has them: bars side by side instead of curves, and one table for all. Room `report`. */
+import type { Point, Series, SubjectComparison } from '../../bench/comparison/index.js';
+import type { Operation } from '../../bench/model.js';
+import { alike, summarySentences } from '../comparison/matrix.js';
+import { requestSize } from '../units.js';
+import { verdictText } from '../verdict.js';
+import type { Canvas } from './canvas.js';
+import { barChart } from './charts.js';
+import { detailsTable } from './details.js';
+import { megabytesPerSecond, ratioText } from './figures.js';
+import { barSwatch, look } from './look.js';
+import { type Html, html, shorten } from './markup.js';
+import type { Parts } from './parts.js';
+import { algorithmName, heading, operationWords, say } from './words.js';
+
+/** Does no series have a second size? */
+export function isSingleSize({ series }: SubjectComparison): boolean {
+  return series.every(({ points }) => points.length <= 1) && series.some(({ points }) => points.length === 1);
+}
+
+export interface BarGroup {
+  /** Undefined where sizes differ. */
+  readonly requestBytes: number | undefined;
+  readonly subjects: readonly SubjectComparison[];
+}
+
+/** One group for each request size, in order of first appearance. */
+export function barGroups(comparisons: readonly SubjectComparison[]): BarGroup[] {
+  const groups = new Map<number | undefined, SubjectComparison[]>();
+  for (const comparison of comparisons) {
+    const sizes = new Set(
+      comparison.series.flatMap(({ points }) => points.map(({ requestBytes }) => requestBytes)),
+    );
+    const key = sizes.size === 1 ? [...sizes][0] : undefined;
+    const group = groups.get(key) ?? [];
+    groups.set(key, group);
+    group.push(comparison);
+  }
+  return [...groups].map(([requestBytes, subjects]) => ({ requestBytes, subjects }));
+}
+
+export function barTitle({ requestBytes, subjects }: BarGroup): string {
+  if (subjects.length === 1) return heading(subjects[0]!);
+  return requestBytes === undefined
+    ? `${subjects.length} algorithms, one request size each`
+    : `${subjects.length} rows at ${requestSize(requestBytes)} a request`;
+}
+
+/** What it comes to, in sentences. */
+export function barVerdict({ subjects }: BarGroup): string[] {
+  const compared = subjects.filter(({ pairs }) => pairs.length > 0);
+  if (subjects.length === 1) return compared.flatMap(({ pairs }) => pairs.map(verdictText));
+  return alike(compared).map((own) => summarySentences(own).join(' '));
+}
+
+/** The series under names that say the subject too, for a table of several subjects. */
+export function relabelled(comparison: SubjectComparison): Series[] {
+  return comparison.series.map((own) => ({ ...own, label: `${heading(comparison)}, ${own.label}` }));
+}
+
+export function barSection(parts: Parts, canvas: Canvas, group: BarGroup, index: number): Html {
+  const id = `b${index}`;
+  const labels = [...new Set(group.subjects.flatMap(({ series }) => series.map(({ label }) => label)))];
+  const operations = [...new Set(group.subjects.map(({ subject }) => subject.operation))];
+  return html`<section id="${id}" aria-labelledby="${id}-h">
+<h2 id="${id}-h"><bdi>${barTitle(group)}</bdi></h2>
+${barVerdict(group).map((text) => html`<p class="verdict"><bdi>${shorten(text, 1200)}</bdi></p>`)}
+${operations.map((operation, i) => figure(canvas, `${id}-${i}`, group, operation, labels))}
+${table(parts, group, labels)}
+${detailsTable(
+  parts,
+  group.subjects.flatMap((own) => relabelled(own)),
+  barTitle(group),
+)}
+${parts.notes.print()}
+</section>`;
+}
+
+function figure(
+  canvas: Canvas,
+  id: string,
+  { subjects, requestBytes }: BarGroup,
+  operation: Operation | undefined,
+  labels: readonly string[],
+): Html {
+  const own = subjects.filter(({ subject }) => subject.operation === operation);
+  const groups = own.map(({ subject }) => algorithmName(subject));
+  const bars = own.flatMap(({ series }, row) =>
+    series.flatMap(({ label, points: [point] }) =>
+      point
+        ? [
+            {
+              group: row,
+              series: labels.indexOf(label),
+              value: point.bytesPerSecond / 1e6,
+              text: megabytesPerSecond(point.bytesPerSecond),
+            },
+          ]
+        : [],
+    ),
+  );
+  if (bars.length === 0) return html``;
+  const words = operationWords(operation);
+  const title = `Throughput in MB/s${words ? `, ${words}` : ''}`;
+  return html`<figure><figcaption>${title}<small>${requestBytes !== undefined && `Requests of ${requestSize(requestBytes)}. `}10⁶ bytes a second of elapsed time.</small></figcaption>
+<ul class="legend">${labels.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
+${barChart(canvas, {
+  id,
+  title,
+  description: bars
+    .map(({ group, series, text }) => `${shorten(groups[group]!)}, ${shorten(labels[series]!, 40)}: ${text}.`)
+    .join(' '),
+  groups,
+  bars,
+})}
+</figure>`;
+}
+
+function table({ places, notes }: Parts, { subjects }: BarGroup, labels: readonly string[]): Html {
+  const baseline = subjects.find((own) => own.baseline)?.baseline?.label;
+  // A ratio needs the same baseline in all rows.
+  const compared = labels.filter(
+    (label) =>
+      label !== baseline &&
+      subjects.some(({ pairs }) =>
+        pairs.some((pair) => pair.other.label === label && pair.ratios.length > 0),
+      ),
+  );
+  const rows = subjects.map((comparison) => {
+    const { series, pairs } = comparison;
+    const cells = labels.map((label) => {
+      const own = series.find((one) => one.label === label);
+      const at = pairs.find(({ other }) => other.label === label)?.ratios[0];
+      const side = at?.outcome === 'faster' ? 'win' : at?.outcome === 'slower' ? 'lose' : 'even';
+      const ratio =
+        compared.includes(label) &&
+        (at
+          ? html`<td class="${side}"><data value="${String(at.ratio)}">${ratioText(at.ratio)}</data></td>`
+          : html`<td class="none">–</td>`);
+      return html`<td>${figureOf(own)}</td>${ratio}`;
+    });
+    return html`<tr><th scope="row" class="name"><bdi>${heading(comparison)}</bdi></th>${cells}</tr>`;
+  });
+  function figureOf(own: Series | undefined): Html {
+    const point: Point | undefined = own?.points[0];
+    return point
+      ? html`${places.datum(point.measurement, 'bytesPerSecond', megabytesPerSecond)}${notes.refs(point.doubts)}`
+      : html`<span class="none">–</span>`;
+  }
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="Throughput as a table"><table>
+<caption>Throughput, in MB/s</caption>
+<thead><tr><th scope="col" class="name">algorithm</th>${labels.map((label, i) => html`<th scope="col">${barSwatch(look(i))}${say(label, 40)}</th>${compared.includes(label) && html`<th scope="col">ratio<small>to ${say(baseline ?? '', 40)}</small></th>`}`)}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}

@@ -1,0 +1,89 @@
+/** Key derivations: PBKDF2's rates as bars, Argon2's parameters in a table. Room `report`. */
+import { doubtsOf, type KdfMeasurement, type Run } from '../../bench/model.js';
+import type { Canvas } from './canvas.js';
+import { barChart } from './charts.js';
+import { count, digits, time } from './figures.js';
+import { barSwatch, look } from './look.js';
+import { type Html, html, shorten } from './markup.js';
+import type { Parts } from './parts.js';
+import { STATUS_WORDS, say } from './words.js';
+
+interface Row {
+  readonly label: string;
+  readonly run: Run;
+  readonly kdf: KdfMeasurement;
+}
+
+export function kdfSection(parts: Parts, canvas: Canvas): Html {
+  const rows = parts.sets.flatMap(({ runs }, i) =>
+    runs.flatMap((run) => run.kdfs.map((kdf) => ({ label: parts.labels[i]!, run, kdf }))),
+  );
+  if (rows.length === 0) return html``;
+  return html`<section id="kdf" aria-labelledby="kdf-h">
+<h2 id="kdf-h">Key derivation</h2>
+${rateFigure(canvas, rows)}
+${table(parts, rows)}
+${parts.notes.print()}
+</section>`;
+}
+
+function name({ kdf, hash, algorithmText }: KdfMeasurement): string {
+  return kdf === 'pbkdf2' ? `PBKDF2 ${hash ?? algorithmText}` : (hash ?? algorithmText);
+}
+
+function rateFigure(canvas: Canvas, rows: readonly Row[]): Html {
+  const labels = [...new Set(rows.map(({ label }) => label))];
+  const groups = [...new Set(rows.map(({ kdf }) => name(kdf)))];
+  const bars = rows.flatMap(({ label, kdf }) =>
+    kdf.iterationsPerSecond === undefined
+      ? []
+      : [
+          {
+            group: groups.indexOf(name(kdf)),
+            series: labels.indexOf(label),
+            value: kdf.iterationsPerSecond,
+            text: digits(kdf.iterationsPerSecond),
+          },
+        ],
+  );
+  if (bars.length === 0) return html``;
+  const title = 'PBKDF2, iterations a second';
+  return html`<figure><figcaption>${title}<small>An engine seldom helps here: each iteration is two blocks of a hash. Less is slower to unlock, and to guess.</small></figcaption>
+${labels.length > 1 && html`<ul class="legend">${labels.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>`}
+${barChart(canvas, {
+  id: 'kdf-rate',
+  title,
+  description: bars
+    .map(({ group, series, text }) => `${shorten(groups[group]!)}, ${shorten(labels[series]!, 40)}: ${text}.`)
+    .join(' '),
+  groups,
+  bars,
+})}
+</figure>`;
+}
+
+function table({ places, notes }: Parts, rows: readonly Row[]): Html {
+  const columns = [
+    ['iterations a second', 'iterationsPerSecond', count],
+    ['iterations', 'iterations', count],
+    ['memory', 'memoryKiB', (value: number) => `${count(value)} KiB`],
+    ['threads', 'threads', count],
+    ['key', 'keyBits', (value: number) => `${count(value)} bits`],
+    ['for', 'targetMs', (value: number) => `${count(value)} ms`],
+    ['elapsed', 'elapsedNs', time],
+  ] as const;
+  const used = columns.filter(([, field]) => rows.some(({ kdf }) => kdf[field] !== undefined));
+  const body = rows.map(
+    ({ label, run, kdf }) =>
+      html`<tr><th scope="row" class="name">${say(name(kdf))}${notes.refs(doubtsOf(run, kdf))}</th><td class="name">${say(label, 40)}</td>${used.map(
+        ([, field, show], i) => {
+          const missing = i === 0 ? STATUS_WORDS[kdf.status] || '–' : '–';
+          return html`<td>${places.datum(kdf, field, show) ?? html`<span class="none">${missing}</span>`}</td>`;
+        },
+      )}</tr>`,
+  );
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="Key derivation as a table"><table>
+<caption>Key derivation</caption>
+<thead><tr><th scope="col" class="name">function</th><th scope="col" class="name">result</th>${used.map(([title]) => html`<th scope="col">${title}</th>`)}</tr></thead>
+<tbody>${body}</tbody></table></div>`;
+}

@@ -1,0 +1,14 @@
+/** What the sections of one page share. Room `report`. */
+import type { Series } from '../../bench/comparison/index.js';
+import type { ResultSet, Run } from '../../bench/model.js';
+import type { Places } from './data.js';
+import type { Notes } from './notes.js';
+
+export interface Parts {
+  readonly sets: readonly ResultSet[];
+  /** What each set is called, no two alike. */
+  readonly labels: readonly string[];
+  readonly places: Places;
+  readonly notes: Notes;
+  runOf(series: Series): Run;
+}
