@@ -95,12 +95,16 @@ export async function withLive(
   };
 }
 
-/** Short names of the sets: the files', with the tool where a file holds several tools' output. */
+/** Short names of the sets: the files', with what tells the sets of one file apart where it holds several. */
 export function labelsOf(files: readonly ResultFile[]): string[] {
-  const names = setLabels(files.map(({ sets, operand }) => sets[0]?.source ?? operand));
-  return files.flatMap(({ sets }, i) =>
-    sets.map(({ tool }) => (sets.length > 1 ? `${names[i]} ${tool}` : names[i]!)),
+  const names = setLabels(
+    files.map(({ sets, unread }) => (sets.length === 1 ? sets[0]!.source : unread.source)),
   );
+  return files.flatMap(({ sets }, i) => {
+    const tools = new Set(sets.map(({ tool }) => tool));
+    if (sets.length < 2) return sets.map(() => names[i]!);
+    return sets.map(({ tool, source }) => `${names[i]} ${tools.size > 1 ? tool : source}`);
+  });
 }
 
 /** Is a subject one of those that were named? All are, if none were. */

@@ -3,6 +3,7 @@
  *
  * Room `cli`.
  */
+import { basename } from 'node:path';
 import type { ResultSet, SkippedLine } from '../bench/model.js';
 import { counted, Input, printable } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
@@ -28,16 +29,25 @@ export async function readResultFile(operand: string): Promise<ResultFile> {
   const input = Input.open(operand);
   try {
     const bytes = await readWhole(input);
-    const { sets, unread } = importResults(bytes, { source: operand });
-    const source = sets[0]?.source ?? input.name;
+    const source = operand === '-' ? operand : printable(basename(operand));
+    const { sets, unread } = importResults(bytes, { source });
     const lines = [...sets.flatMap(({ skipped }) => skipped), ...unread].sort((a, b) => a.line - b.line);
-    return { operand, sets, unread: { source, lines } };
+    return { operand, sets: called(sets, source), unread: { source, lines } };
   } catch (error) {
     if (!(error instanceof HwcryptError) || error.message.includes(input.name)) throw error;
     throw new HwcryptError('INPUT_FILE', `${input.name}: ${error.message}`, { cause: error });
   } finally {
     input.close();
   }
+}
+
+/**
+ * Sets by their file's name. In hwcrypt's own JSON stands what they were called when they were written, `this machine` as a rule, by which
+ * nobody can tell two files apart; where one file holds several of different names, those do.
+ */
+function called(sets: readonly ResultSet[], source: string): readonly ResultSet[] {
+  const several = new Set(sets.map((set) => set.source)).size > 1;
+  return several ? sets : sets.map((set) => ({ ...set, source }));
 }
 
 async function readWhole(input: Input): Promise<Uint8Array> {
