@@ -7,6 +7,9 @@ import type { Crossing, LeftOutReason, Pair, RatioAt, Series } from '../bench/co
 import type { DoubtCode } from '../bench/model.js';
 import { percent, requestSize, roughSize, times } from './units.js';
 
+/** What a series is called in a sentence; by default its label. */
+export type Naming = (series: Series) => string;
+
 export interface Verdict {
   /** Who is faster, from which size on, and by how much. */
   readonly headline: string;
@@ -14,7 +17,8 @@ export interface Verdict {
   readonly details: readonly string[];
 }
 
-export function verdict(pair: Pair): Verdict {
+export function verdict(original: Pair, name: Naming = ({ label }) => label): Verdict {
+  const pair = named(original, name);
   const { crossover, ratios } = pair;
   const details = [...certainty(pair), ...cpuTime(pair), ...printed(pair), ...doubtful(pair)];
   switch (crossover.kind) {
@@ -34,8 +38,21 @@ export function verdict(pair: Pair): Verdict {
 
 /** As one text: the headline, then the details, with full stops. */
 export function verdictText(pair: Pair): string {
-  const { headline, details } = verdict(pair);
+  return verdictTextNaming(pair, ({ label }) => label);
+}
+
+/** The same, with other names for the two. */
+export function verdictTextNaming(pair: Pair, name: Naming): string {
+  const { headline, details } = verdict(pair, name);
   return [headline, ...details].map((sentence) => `${sentence}.`).join(' ');
+}
+
+function named(pair: Pair, name: Naming): Pair {
+  const [baseline, other] = [pair.baseline, pair.other].map((own) => ({ ...own, label: name(own) })) as [
+    Series,
+    Series,
+  ];
+  return { ...pair, baseline, other };
 }
 
 const both = ({ baseline, other }: Pair): string => `${baseline.label} and ${other.label}`;
@@ -252,9 +269,9 @@ function doubtful({ baseline, other, doubts }: Pair): string[] {
     'INTERFACE_ONLY',
     (label) => `${label} is the NULL cipher: what the interface costs, with no cryptography`,
   );
-  for (const { label, operationOpen } of [baseline, other]) {
-    if (operationOpen) out.push(`${label} does not say which operation it measured`);
-  }
+  const open = [baseline, other].filter(({ operationOpen }) => operationOpen);
+  if (open.length === 2) out.push('Neither says which operation it measured');
+  else for (const { label } of open) out.push(`${label} does not say which operation it measured`);
   return out;
 }
 

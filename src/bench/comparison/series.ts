@@ -230,7 +230,7 @@ function partsOf([first]: readonly Row[], sets: readonly ResultSet[], names: rea
       m.driverHint,
       m.cpu,
       m.parallel === undefined || m.parallel === 1 ? undefined : `${m.parallel} at once`,
-      m.repetition === undefined ? undefined : `#${m.repetition}`,
+      m.repetition === undefined ? undefined : `row ${m.repetition}`,
     ],
   };
 }

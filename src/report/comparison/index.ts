@@ -88,11 +88,19 @@ function legend(found: readonly SubjectComparison[], sets: readonly ResultSet[],
       few(list.map(({ driver }) => driver)),
       few(list.map(({ kernelDriver }) => kernelDriver)),
       first.parallel === undefined ? undefined : `${first.parallel} at once`,
+      linesOf(set, first.run),
       ...machine(set, first.run),
     ].filter((fact) => fact !== undefined && fact !== '' && fact !== label);
     return hanging(`${context.letters.get(label)}  ${label}: `, facts.join(', '), context.columns, 3);
   });
   return `${lines.join('')}${paragraph('MB/s are 10^6 bytes a second of elapsed time.', context.columns)}`;
+}
+
+/** Which of a text's runs it is, where nothing else may tell. */
+function linesOf({ runs }: ResultSet, run: number): string | undefined {
+  const lines = runs[run]?.lines;
+  const several = new Set(runs.map((own) => String(own.lines))).size > 1;
+  return lines && several ? `lines ${lines[0]} to ${lines[1]}` : undefined;
 }
 
 function machine(set: ResultSet, run: number): (string | undefined)[] {

@@ -1,9 +1,15 @@
 /** What the parts of a comparison's text have in common: who has which letter, how a figure looks, how a paragraph is wrapped. Room `report`. */
-import type { LeftOutReason, Point, RatioAt, SubjectComparison } from '../../bench/comparison/index.js';
+import type {
+  LeftOutReason,
+  Point,
+  RatioAt,
+  Series,
+  SubjectComparison,
+} from '../../bench/comparison/index.js';
 import { type Column, table } from '../table.js';
 import { wrap } from '../text.js';
 import { threeFigures } from '../units.js';
-import { verdictText } from '../verdict.js';
+import { verdictTextNaming } from '../verdict.js';
 
 export interface Context {
   /** For each label. */
@@ -33,8 +39,21 @@ export function heading(own: SubjectComparison): string {
   return `${text}\n${'-'.repeat(text.length)}`;
 }
 
-export function verdicts({ pairs }: SubjectComparison, { columns }: Context): string {
-  return pairs.map((pair) => paragraph(verdictText(pair), columns)).join('');
+/** A longer label makes a sentence hard to read: its letter stands for it. */
+const LONGEST_NAME = 20;
+
+export function verdicts({ pairs }: SubjectComparison, { columns, letters }: Context): string {
+  const letter = ({ label }: Series): string => letters.get(label)!;
+  const name = (series: Series): string =>
+    series.label.length > LONGEST_NAME ? letter(series) : series.label;
+  return pairs
+    .map((pair) => {
+      const text = verdictTextNaming(pair, name);
+      return pairs.length === 1
+        ? paragraph(text, columns)
+        : hanging(`${letter(pair.other)}/${letter(pair.baseline)}: `, text, columns, 5);
+    })
+    .join('');
 }
 
 /** `aes-128-cbc (encryption, decryption), aes-256-xts (encryption)`. */
@@ -53,6 +72,8 @@ export interface Cells {
   readonly title: string;
   readonly cells: readonly string[];
   readonly align?: 'left';
+  /** What a tool printed, beside what is true. */
+  readonly printed?: true;
 }
 
 const GAP = 2;
@@ -86,7 +107,7 @@ export function ratioCell(at: RatioAt | undefined): string {
   const { ratio } = at;
   const text =
     ratio < 0.095 || ratio >= 1e7
-      ? threeFigures(ratio)
+      ? threeFigures(Number(ratio.toPrecision(2)))
       : ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
   return `${text}${at.outcome === 'even' ? '=' : 'x'}`;
 }

@@ -33,7 +33,10 @@ export function sizesTable(own: SubjectComparison, context: Context): string {
   const tables: string[] = [];
   for (let from = 0; from < others.length; ) {
     let count = 1;
-    const columns = (n: number): Cells[] => [first, ...base, ...others.slice(from, from + n).flat()];
+    const whole = (n: number): Cells[] => [first, ...base, ...others.slice(from, from + n).flat()];
+    // In a narrow terminal what was printed is left to the verdict.
+    const narrow = width(whole(1)) > context.columns;
+    const columns = (n: number): Cells[] => (narrow ? whole(n).filter(({ printed }) => !printed) : whole(n));
     while (from + count < others.length && width(columns(count + 1)) <= context.columns) count++;
     tables.push(tableOf(columns(count)));
     from += count;
@@ -97,6 +100,7 @@ function rates(series: Series, letter: string, sizes: readonly number[]): Cells[
     column,
     {
       title: `${letter} printed`,
+      printed: true,
       cells: sizes.map((size) => {
         const claimed = at.get(size)?.claimedBytesPerSecond;
         return claimed === undefined ? '' : threeFigures(claimed / 1e6);
