@@ -1,7 +1,30 @@
 /**
- * Room `bench`: what a measurement is, and how one is taken.
+ * Room `bench`: what a measurement is, how one is taken, and how two are compared. This file is what `import … from 'hwcrypt/bench'` gives.
  *
  * May import: `api`, `routing`, `drivers`, `linux`, `algorithms`, `errors`. The result model (`model.ts`) imports nothing at all: `interop`
  * reads other tools' texts into it, `report` shows it, and neither should load a driver for that.
  */
+export {
+  type CompareOptions,
+  type Crossover,
+  compare,
+  type Fit,
+  type Pair,
+  type RatioAt,
+  type Series,
+  type SubjectComparison,
+} from './comparison/index.js';
+export {
+  type Contestant,
+  contestant,
+  type Detail,
+  type Hooks,
+  measure,
+  type Plan,
+  type PlannedSubject,
+  type Point,
+  presentContestants,
+  SPEED_SIZES,
+  secondsWithin,
+} from './engine/index.js';
 export * from './model.js';
