@@ -100,7 +100,7 @@ function legend(found: readonly SubjectComparison[], sets: readonly ResultSet[],
 function linesOf({ runs }: ResultSet, run: number): string | undefined {
   const lines = runs[run]?.lines;
   const several = new Set(runs.map((own) => String(own.lines))).size > 1;
-  return lines && several ? `lines ${lines[0]} to ${lines[1]}` : undefined;
+  return lines && several ? `lines ${lines[0]}-${lines[1]}` : undefined;
 }
 
 function machine(set: ResultSet, run: number): (string | undefined)[] {
