@@ -98,8 +98,7 @@ export class SpeedOutput {
     const { requests = 0, elapsedNs = 0, requestBytes } = measurement;
     const isLeader = leaders.get(subject) === point.contestant;
     if (measurement.status !== 'ok') {
-      if (this.#open && isLeader) writeErrorText('\n');
-      if (isLeader) this.#open = false;
+      if (isLeader) this.settle();
       writeError(
         `hwcrypt: speed: ${label}: ${subject.printed} at ${requestBytes} bytes failed: ${detail.problem ?? 'no reason is known'}`,
       );
@@ -118,9 +117,14 @@ export class SpeedOutput {
     }
   }
 
+  /** The end of a line that an interruption left open. */
+  settle(): void {
+    if (this.#open) writeErrorText('\n');
+    this.#open = false;
+  }
+
   /** Standard output, after everything, or as much as there is of it. */
   print(set: ResultSet): void {
-    if (this.#open) writeErrorText('\n');
     const { form } = this.#layout;
     if (form === 'text') this.#text(set);
     else if (form === 'mr') this.#mr();

@@ -191,6 +191,7 @@ async function run(given: Given, operands: readonly string[]): Promise<number> {
     );
   } finally {
     interruption.settle();
+    output.settle();
   }
   const told: ResultSet = {
     ...set,
