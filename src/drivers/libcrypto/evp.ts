@@ -94,6 +94,7 @@ export const OUTPUT = 1024;
 export const MAX_RESULT = SMALL + 64;
 /** Long enough for the longest digest, and for the last bytes of a cipher. */
 const SCRATCH_BYTES = 2048;
+const CACHE_LINE = 64;
 /** 32-bit platforms that koffi has binaries for; everything else has 8-byte pointers. */
 const POINTER_BYTES = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8;
 const LITTLE = endianness() === 'LE';
@@ -195,7 +196,9 @@ function load(): LoadedEvp {
   const f = functions as unknown as Functions;
 
   // Not a Buffer: its own fill() costs several times as much as a Uint8Array's.
-  const bytes = new Uint8Array(SCRATCH_BYTES);
+  const roomy = new Uint8Array(SCRATCH_BYTES + CACHE_LINE);
+  // From the start of a cache line on: what lies across two of them takes longer to reach.
+  const bytes = part(roomy, -address(roomy) & (CACHE_LINE - 1), SCRATCH_BYTES);
   const scratch: Scratch = {
     bytes,
     address: address(bytes),
