@@ -28,6 +28,7 @@ export type HwcryptCode =
   | 'INPUT_FILE'
   | 'OUTPUT_FILE'
   | 'PASSPHRASE'
+  | 'KDF_FAILED'
   | 'CHECK_FAILED'
   | 'USAGE';
 

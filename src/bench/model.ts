@@ -93,6 +93,8 @@ export type DoubtCode =
   | 'INTERFACE_ONLY'
   /** Too few requests for the precision that is printed. */
   | 'FEW_REQUESTS'
+  /** Argon2 with several lanes was computed on one thread: an unlock, which has a thread for each, takes less. */
+  | 'ONE_THREAD'
   /** The rounds spread too far apart. */
   | 'NOISY'
   /** Outputs were compared with a reference and differed. */
