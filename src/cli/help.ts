@@ -11,7 +11,13 @@ const HELP_COLUMNS = 80;
 export function helpText(spec: CommandSpec): string {
   const lines = [`Usage: hwcrypt ${spec.name} ${spec.usage}`, '', spec.summary];
   const sections = new Map<string, OptionSpec[]>();
-  for (const option of [...spec.options, ...COMMON_OPTIONS]) {
+  const own = new Set(spec.options.flatMap(({ names }) => names));
+  // A command may have a use of its own for `-h`.
+  const common = COMMON_OPTIONS.map((option) => ({
+    ...option,
+    names: option.names.filter((name) => !own.has(name)),
+  }));
+  for (const option of [...spec.options, ...common]) {
     if (option.hidden) continue;
     const section = option.section ?? 'Options';
     sections.set(section, [...(sections.get(section) ?? []), option]);

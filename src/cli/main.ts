@@ -36,9 +36,17 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'measure ciphers, hashes and MACs over all drivers, as `openssl speed` does',
     load: () => import('./commands/speed.js'),
   },
+  benchmark: {
+    summary: 'measure key derivation, ciphers and encrypted disks, as `cryptsetup benchmark` does',
+    load: () => import('./commands/benchmark.js'),
+  },
   compare: {
     summary: 'compare benchmark results of any tool: ratios, crossover, verdict',
     load: () => import('./commands/compare.js'),
+  },
+  report: {
+    summary: 'benchmark results of any tool as one HTML page with charts',
+    load: () => import('./commands/report.js'),
   },
   demo: {
     summary: 'encrypt the Node binary with every driver and prove the results equal',

@@ -472,8 +472,18 @@ function measurementOf(
 
 // --- writing ------------------------------------------------------------------------------------------------------------------------
 
-const TITLE = '# Tests are approximate using memory only (no storage IO).';
-const HEADER = '#     Algorithm |       Key |      Encryption |      Decryption';
+export const CRYPTSETUP_TITLE = '# Tests are approximate using memory only (no storage IO).';
+/** Columns of the first column: in the whole table, and with `-c`, where it grows with the name. */
+const NAME_COLUMNS = 15;
+const OPTION_COLUMNS = 11;
+
+/** How wide the first column is where one cipher was named. */
+export const cryptsetupColumns = (name: string): number => Math.max(OPTION_COLUMNS, name.length);
+
+/** The header of the cipher table, without its line feed. */
+export function cryptsetupHeader(columns = NAME_COLUMNS): string {
+  return `#${' Algorithm'.padStart(columns - 1)} |       Key |      Encryption |      Decryption`;
+}
 
 /** One line of key derivation, as the tool prints it, without its line feed. */
 export function cryptsetupKdfLine(kdf: KdfMeasurement): string {
@@ -500,11 +510,12 @@ export function cryptsetupCipherLine(
   keyBits: number,
   encrypt?: number,
   decrypt?: number,
+  columns = NAME_COLUMNS,
 ): string {
   // Two blanks before a number, one before N/A: the tool's own two formats, which line up.
   const value = (rate: number | undefined): string =>
     rate === undefined ? ` ${'N/A'.padStart(17)}` : `  ${fixed(rate / MIB, 1).padStart(10)} MiB/s`;
-  return `${name.padStart(15)}  ${String(keyBits).padStart(9)}b${value(encrypt)}${value(decrypt)}`;
+  return `${name.padStart(columns)}  ${String(keyBits).padStart(9)}b${value(encrypt)}${value(decrypt)}`;
 }
 
 /**
@@ -512,7 +523,7 @@ export function cryptsetupCipherLine(
  * nearest to its own 64 KiB.
  */
 export function writeCryptsetup(run: Run): string {
-  const lines = [TITLE, ...run.kdfs.map(cryptsetupKdfLine)];
+  const lines = [CRYPTSETUP_TITLE, ...run.kdfs.map(cryptsetupKdfLine)];
   interface Row {
     readonly name: string;
     readonly keyBits: number;
@@ -531,7 +542,7 @@ export function writeCryptsetup(run: Run): string {
     if (!before || distance(measurement) < distance(before)) row[operation] = measurement;
     rows.set(key, row);
   }
-  if (rows.size > 0) lines.push(HEADER);
+  if (rows.size > 0) lines.push(cryptsetupHeader());
   for (const { name, keyBits, encrypt, decrypt } of rows.values()) {
     lines.push(cryptsetupCipherLine(name, keyBits, encrypt?.bytesPerSecond, decrypt?.bytesPerSecond));
   }
