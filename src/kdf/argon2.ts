@@ -31,6 +31,7 @@ export interface Argon2 {
   /** A thread for each lane? */
   readonly threaded: boolean;
   /**
+   * @param password hash-wasm refuses an empty one
    * @param salt 8 bytes or more
    * @param keyBytes 4 or more
    * @throws HwcryptError KDF_FAILED, as where there is not so much memory

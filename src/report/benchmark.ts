@@ -76,7 +76,7 @@ export function sizesText(runs: readonly Run[]): string {
   const noisy = rows.some(({ measurements }) =>
     measurements.some(({ doubts }) => doubts.some(({ code }) => code === 'NOISY')),
   );
-  const title = 'MiB/s by bytes a request, encryption and decryption (disks ask for 512 or 4096):';
+  const title = 'MiB/s, encryption and decryption, by bytes a request (disks: 512 or 4096):';
   return `#\n${comment(title)}${lines.join('\n')}\n${noisy ? comment('~ the rounds of this figure spread widely: measure again on an idle machine') : ''}`;
 }
 

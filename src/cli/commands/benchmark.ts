@@ -77,7 +77,7 @@ const KDF_ONLY = ['--iter-time', '--pbkdf-memory', '--pbkdf-parallel'];
 
 export const command: CommandSpec = {
   name: 'benchmark',
-  summary: 'Measures key derivation and ciphers as `cryptsetup benchmark` does, and encrypted disks.',
+  summary: 'Measures what `cryptsetup benchmark` does, and encrypted disks themselves.',
   usage: '[-c CIPHER [-s BITS]] [options]',
   options: [
     {
