@@ -41,12 +41,19 @@ function oneLine(message: string): string {
   return printable(message.replace(/\s*\n\s*/g, '; '));
 }
 
+let abandoned = false;
+
+/** There is work in the thread pool that nobody waits for any more, and that cannot be stopped: a key derivation. */
+export function abandonWork(): void {
+  abandoned = true;
+}
+
 /**
- * Ends the process. Where a read is waiting in the thread pool (for a terminal, or a pipe into which nothing comes), Node
- * would wait for it too; the C library's `_exit` does not.
+ * Ends the process. Where a read is waiting in the thread pool (for a terminal, or a pipe into which nothing comes), or work was
+ * abandoned there, Node would wait for it too; the C library's `_exit` does not.
  */
 export async function leave(status: number): Promise<never> {
-  if (isReading()) {
+  if (isReading() || abandoned) {
     const { processLibrary } = await import('../linux/ffi.js');
     processLibrary().library?.func('void _exit(int status)')(status);
   }

@@ -5,7 +5,7 @@
  */
 import { constants } from 'node:os';
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export class Interruption {
   readonly #controller = new AbortController();

@@ -34,7 +34,7 @@ import { argon2 } from '../../kdf/index.js';
 import { comment, type Doer, diskName, diskText, doersText, sizesText } from '../../report/benchmark.js';
 import { StatusLine } from '../../report/status-line.js';
 import { duration } from '../../report/units.js';
-import { EXIT_FAILURE } from '../exit.js';
+import { abandonWork, EXIT_FAILURE } from '../exit.js';
 import { Interruption } from '../interruption.js';
 import type { CommandSpec, Given } from '../options.js';
 import { rulesFor } from '../rules.js';
@@ -175,6 +175,7 @@ async function run(given: Given): Promise<number> {
     job.status.clear();
   }
   if (interruption.status !== undefined) {
+    abandonWork();
     job.say(comment('interrupted: what is above was finished'));
     job.finish();
     return interruption.status;
