@@ -15,6 +15,7 @@ import {
   mrDoneLine,
   type OpensslStep,
   opensslChildren,
+  opensslForked,
   opensslMrTable,
   opensslTable,
 } from '../interop/openssl-write.js';
@@ -62,7 +63,9 @@ export class SpeedOutput {
 
   begin(): void {
     const { form, parallel } = this.#layout;
-    if (form === 'text' && parallel === undefined) writeErrorText(ELAPSED_SENTENCE);
+    if (form !== 'text' && form !== 'mr') return;
+    if (parallel !== undefined) writeText(opensslForked(parallel));
+    else if (form === 'text') writeErrorText(ELAPSED_SENTENCE);
   }
 
   get hooks(): Hooks {
@@ -159,13 +162,14 @@ export class SpeedOutput {
   }
 
   #mr(): void {
-    for (const { label } of this.#layout.contestants) {
+    const { parallel } = this.#layout;
+    for (const [i, { label }] of this.#layout.contestants.entries()) {
       const rows = this.#layout.subjects.flatMap((subject) => this.#row(subject, label));
       if (rows.length === 0) continue;
+      if (i > 0 && parallel !== undefined) writeText(opensslForked(parallel));
       const sizes = sizesOf(rows);
       const table = { sizes, rows: rows.map((row) => ({ name: row.name, rates: ratesAt(row, sizes) })) };
-      const titled = this.#layout.parallel === undefined;
-      writeText(this.#children(rows, sizes) + opensslMrTable(table, undefined, titled));
+      writeText(this.#children(rows, sizes) + opensslMrTable(table, undefined, parallel === undefined));
     }
     const labels = [...new Set(this.#steps.map(({ label }) => label))];
     if (labels.length > 1)

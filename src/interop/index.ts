@@ -36,6 +36,7 @@ export {
   type OpensslStep,
   type OpensslTable,
   opensslChildren,
+  opensslForked,
   opensslMrTable,
   opensslTable,
   writeOpenssl,

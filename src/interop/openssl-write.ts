@@ -98,20 +98,24 @@ export interface OpensslChild {
   readonly rates: readonly (readonly (number | undefined)[])[];
 }
 
-/** -multi, text and -mr alike: what the parent prints of its children on standard output, before the sums. */
+/** -multi, text and -mr alike: what the parent prints on standard output before its children begin. */
+export function opensslForked(children: number): string {
+  return Array.from({ length: children }, (_, child) => `Forked child ${child}\n`).join('');
+}
+
+/** The same when they are done, before the sums. */
 export function opensslChildren(
   children: readonly OpensslChild[],
   names: readonly string[],
   sizes: readonly number[],
   index = 25,
 ): string {
-  const forked = children.map((_, child) => `Forked child ${child}\n`).join('');
   const got = children.map(({ rates }, child) => {
     const rows = names.map((name, row) => ({ name, rates: rates[row] ?? [] }));
     const lines = opensslMrTable({ sizes, rows }, index).trimEnd().split('\n');
     return lines.map((line) => `Got: ${line} from ${child}\n`).join('');
   });
-  return forked + got.join('');
+  return got.join('');
 }
 
 /** A run as two streams, like the tool's own. */
