@@ -40,18 +40,27 @@ async function main(): Promise<number> {
   }
   if (write) {
     const file = new URL('../../docs/benchmarks.md', import.meta.url);
-    const before = readFileSync(file, 'utf8');
-    const cut = before.indexOf(START);
-    if (cut < 0) throw new Error('docs/benchmarks.md has lost its mark');
-    const date = new Date().toISOString().slice(0, 10);
-    const head = `${before.slice(0, cut)}${START}\n\nMeasured on ${date}, on a shared virtual machine:\n\n`;
-    const facts = machine()
-      .map((line) => `- ${line}\n`)
-      .join('');
-    writeFileSync(file, `${head}${facts}\n${sections.map(markdown).join('\n')}`);
+    writeFileSync(file, merged(readFileSync(file, 'utf8'), sections));
     process.stdout.write('docs/benchmarks.md is written.\n');
   }
   return sections.some((section) => section.rows.some((row) => row.met === false)) ? 1 : 0;
+}
+
+/** The document with these sections in the place of those of the same title, or behind the last. */
+function merged(before: string, sections: readonly Section[]): string {
+  const cut = before.indexOf(START);
+  if (cut < 0) throw new Error('docs/benchmarks.md has lost its mark');
+  const parts = new Map<string, string>();
+  for (const part of before.slice(cut).split(/^(?=## )/m)) {
+    const title = /^## (.*)$/m.exec(part)?.[1];
+    if (title !== undefined) parts.set(title, part);
+  }
+  for (const section of sections) parts.set(section.title, `${markdown(section)}\n`);
+  const facts = machine()
+    .map((line) => `- ${line}\n`)
+    .join('');
+  const head = `${before.slice(0, cut)}${START}\n\nMeasured on a shared virtual machine:\n\n${facts}\n`;
+  return `${(head + [...parts.values()].map((part) => `${part.trimEnd()}\n\n`).join('')).trimEnd()}\n`;
 }
 
 process.exitCode = await main();

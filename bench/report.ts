@@ -37,13 +37,14 @@ function mark(row: Row): string {
 }
 
 export function markdown(section: Section): string {
+  const date = new Date().toISOString().slice(0, 10);
   const head = ['', ...section.columns, 'target'];
   const lines = [
     `## ${section.title}`,
     '',
     section.how,
     '',
-    `    ${section.command}`,
+    `    ${section.command}        # ${date}`,
     '',
     `| ${head.join(' | ')} |`,
     `|${head.map((_, i) => (i === 0 ? ' --- ' : ' ---: ')).join('|')}|`,

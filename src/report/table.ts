@@ -37,11 +37,12 @@ export function table(
 ): string {
   const last = titles.length - 1;
   const widths = titles.map(({ title }, i) =>
-    Math.max(title.length, ...rows.map((row) => (row[i] ?? '').length)),
+    // Not as arguments: rows may be too many for that.
+    rows.reduce((most, row) => Math.max(most, (row[i] ?? '').length), title.length),
   );
-  // The library takes some 40 µs a cell, which for the matrix of algorithms is as much as loading everything else.
-  if (width === undefined) return padded(titles, rows, widths);
   const used = widths.slice(0, last).reduce((sum, wide) => sum + wide + GAP, 0);
+  // The library takes some 40 µs a cell, which for the matrix of algorithms is as much as loading everything else.
+  if (width === undefined || used + widths[last]! <= width) return padded(titles, rows, widths);
   // The library cuts a cell off that is wider than its column, so a column is as wide as its longest word.
   const longestWord = Math.max(
     ...rows.flatMap((row) => (row[last] ?? '').split(' ').map((word) => word.length)),
