@@ -36,15 +36,46 @@ export function verdicts({ pairs }: SubjectComparison, width = COLUMNS): string 
 }
 
 function section(comparison: SubjectComparison, set: ResultSet, facts: Facts, width: number): string {
-  const { subject, pairs } = comparison;
+  const { subject } = comparison;
   const series = comparison.series.filter(({ points }) => points.length > 0);
-  const counts = new Map(series.map((own) => [own, interruptsOf(own)]));
+  let names = series.map(({ label }) => label);
+  let figures = figuresTable(comparison, series, names);
+  const isWide = Math.max(...figures.split('\n').map((line) => line.length)) > width;
+  // A kernel driver's name is as long as three columns.
+  if (isWide && series.length > 1) {
+    names = series.map((_, i) => String.fromCharCode(65 + i));
+    figures = figuresTable(comparison, series, names);
+  }
+  const units = [
+    'MB/s of 10^6 bytes, median of the rounds',
+    ...(series.length > 1 ? [`ratio to ${names[0]}`] : []),
+    'CPU seconds a GB',
+    ...(series.some((own) => interruptsOf(own)) ? ['irq: interrupts of the engine'] : []),
+    ...(figures.includes('!') ? ['! the rounds spread widely'] : []),
+  ];
+  const title = [subject.algorithmText, subject.operation].filter((word) => word !== undefined).join(', ');
+  return [
+    `${wrap(`${title}: ${units.join('; ')}`, width).join('\n')}\n`,
+    figures,
+    ...series.map((own, i) =>
+      whoLine(own, names[i] === own.label ? own.label : `${names[i]} ${own.label}`, set, facts, width),
+    ),
+    ...absent(comparison, set, width),
+    verdicts(comparison, width),
+  ].join('');
+}
+
+function figuresTable(
+  { pairs }: SubjectComparison,
+  series: readonly Series[],
+  names: readonly string[],
+): string {
   const columns: Column[] = [{ title: 'request', align: 'right' }];
   for (const [i, own] of series.entries()) {
-    columns.push({ title: own.label, align: 'right' });
+    columns.push({ title: names[i] as string, align: 'right' });
     if (i > 0) columns.push({ title: 'ratio', align: 'right' });
     columns.push({ title: 'CPU', align: 'right' });
-    if (counts.get(own)) columns.push({ title: 'irq', align: 'right' });
+    if (interruptsOf(own)) columns.push({ title: 'irq', align: 'right' });
   }
   const sizes = [...new Set(series.flatMap(({ points }) => points.map(({ requestBytes }) => requestBytes)))];
   const rows = sizes
@@ -58,27 +89,15 @@ function section(comparison: SubjectComparison, set: ResultSet, facts: Facts, wi
           ?.ratios.find(({ requestBytes }) => requestBytes === size)?.ratio;
         return [
           point ? mark(threeFigures(point.bytesPerSecond / 1e6), point.measurement) : '-',
-          ...(i > 0 ? [ratio === undefined ? '-' : times(ratio)] : []),
+          ...(i > 0
+            ? [ratio === undefined ? '-' : ratio < 0.1 ? `${threeFigures(ratio)}x` : times(ratio)]
+            : []),
           point?.cpu ? threeFigures(point.cpu.nsPerByte) : '-',
-          ...(counts.get(own) ? [String(point?.measurement.interrupts ?? '-')] : []),
+          ...(interruptsOf(own) ? [String(point?.measurement.interrupts ?? '-')] : []),
         ];
       }),
     ]);
-  const units = [
-    'MB/s of 10^6 bytes, median of the rounds',
-    ...(series.length > 1 ? [`ratio to ${series[0]!.label}`] : []),
-    'CPU seconds a GB',
-    ...([...counts.values()].some(Boolean) ? ['interrupts of the engine'] : []),
-    ...(rows.some((row) => row.some((cell) => cell.endsWith('!'))) ? ['! the rounds spread widely'] : []),
-  ];
-  const title = [subject.algorithmText, subject.operation].filter((word) => word !== undefined).join(', ');
-  return [
-    `${wrap(`${title}: ${units.join('; ')}`, width).join('\n')}\n`,
-    table(columns, rows),
-    ...series.map((own) => whoLine(own, set, facts, width)),
-    ...absent(comparison, set, width),
-    verdicts(comparison, width),
-  ].join('');
+  return table(columns, rows);
 }
 
 function mark(figure: string, { doubts }: Measurement): string {
@@ -92,8 +111,8 @@ function interruptsOf({ points }: Series): number | undefined {
 }
 
 /** `afalg: virtio_crypto_aes_cbc, hardware; 1234 interrupts of the engine`. */
-function whoLine(series: Series, set: ResultSet, facts: Facts, width: number): string {
-  const { label, run, kernelDriver, points, parallel } = series;
+function whoLine(series: Series, name: string, set: ResultSet, facts: Facts, width: number): string {
+  const { run, kernelDriver, points, parallel } = series;
   const { algorithm = '' } = points[0]!.measurement;
   const hardware = facts.hardware?.(set.runs[run]!.label, algorithm);
   const where = { yes: 'hardware', no: 'software on the CPU', unknown: 'hardware or not is unknown' };
@@ -109,7 +128,7 @@ function whoLine(series: Series, set: ResultSet, facts: Facts, width: number): s
         ? 'no interrupt of an engine meanwhile'
         : `${interrupts} interrupts of the engine for ${requests} requests`,
   ].filter((part) => part !== undefined);
-  return parts.length === 0 ? '' : `${wrap(`${label}: ${parts.join('; ')}`, width).join('\n')}\n`;
+  return parts.length === 0 ? '' : `${wrap(`${name}: ${parts.join('; ')}`, width).join('\n')}\n`;
 }
 
 /** Those that took part and have no figure. */
