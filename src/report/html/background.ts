@@ -4,6 +4,7 @@ import type { Unread } from '../comparison/data.js';
 import { count, digits, time } from './figures.js';
 import { type Content, type Html, html, shorten } from './markup.js';
 import type { Parts } from './parts.js';
+import { tableBox } from './table.js';
 import { BASIS_WORDS, say } from './words.js';
 
 /** More of them say no more; the JSON and the text itself have all. */
@@ -145,10 +146,12 @@ export function unreadSection(unread: readonly Unread[]): Html {
     );
   return html`<section id="unread" aria-labelledby="unread-h">
 <h2 id="unread-h">What could not be read</h2>
-<div class="scroll" role="region" tabindex="0" aria-label="Lines that could not be read"><table>
-<caption>Lines of the texts that are in no figure here</caption>
-<thead><tr><th scope="col" class="name">text</th><th scope="col">line</th><th scope="col" class="text">what it says</th><th scope="col" class="text">why not</th></tr></thead>
-<tbody>${body}</tbody></table></div>
+${tableBox({
+  label: 'Lines that could not be read',
+  caption: html`Lines of the texts that are in no figure here`,
+  head: html`<th scope="col" class="name">text</th><th scope="col">line</th><th scope="col" class="text">what it says</th><th scope="col" class="text">why not</th>`,
+  rows: body,
+})}
 ${rows.length > MOST_LINES && html`<p class="soft">… and ${rows.length - MOST_LINES} more.</p>`}
 </section>`;
 }

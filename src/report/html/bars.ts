@@ -10,7 +10,9 @@ import { detailsTable } from './details.js';
 import { megabytesPerSecond, ratioText } from './figures.js';
 import { barSwatch, look } from './look.js';
 import { type Html, html, shorten } from './markup.js';
+import { shared, without } from './notes.js';
 import type { Parts } from './parts.js';
+import { tableBox } from './table.js';
 import { algorithmName, heading, operationWords, say } from './words.js';
 
 /** Does no series have a second size? */
@@ -50,7 +52,13 @@ export function barTitle({ requestBytes, subjects }: BarGroup): string {
 export function barVerdict({ subjects }: BarGroup): string[] {
   const compared = subjects.filter(({ pairs }) => pairs.length > 0);
   if (subjects.length === 1) return compared.flatMap(({ pairs }) => pairs.map(verdictText));
-  return alike(compared).map((own) => summarySentences(own).join(' '));
+  return alike(compared).flatMap(summarySentences);
+}
+
+function verdictList(sentences: readonly string[]): Html {
+  const [only, ...more] = sentences.map((text) => html`<bdi>${shorten(text, 1200)}</bdi>`);
+  if (more.length === 0) return html`${only && html`<p class="verdict">${only}</p>`}`;
+  return html`<ul class="verdict">${[only, ...more].map((text) => html`<li>${text}</li>`)}</ul>`;
 }
 
 /** The series under names that say the subject too, for a table of several subjects. */
@@ -64,7 +72,7 @@ export function barSection(parts: Parts, canvas: Canvas, group: BarGroup, index:
   const operations = [...new Set(group.subjects.map(({ subject }) => subject.operation))];
   return html`<section id="${id}" aria-labelledby="${id}-h">
 <h2 id="${id}-h"><bdi>${barTitle(group)}</bdi></h2>
-${barVerdict(group).map((text) => html`<p class="verdict"><bdi>${shorten(text, 1200)}</bdi></p>`)}
+${verdictList(barVerdict(group))}
 ${operations.map((operation, i) => figure(canvas, `${id}-${i}`, group, operation, labels))}
 ${table(parts, group, labels)}
 ${detailsTable(
@@ -102,7 +110,7 @@ function figure(
   if (bars.length === 0) return html``;
   const words = operationWords(operation);
   const title = `Throughput in MB/s${words ? `, ${words}` : ''}`;
-  return html`<figure><figcaption>${title}<small>${requestBytes !== undefined && `Requests of ${requestSize(requestBytes)}. `}10⁶ bytes a second of elapsed time.</small></figcaption>
+  return html`<figure><figcaption>${title}<small>${requestBytes !== undefined && `Requests of ${requestSize(requestBytes)}. `}MB/s are 10⁶ bytes a second of elapsed time.</small></figcaption>
 <ul class="legend">${labels.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
 ${barChart(canvas, {
   id,
@@ -126,6 +134,20 @@ function table({ places, notes }: Parts, { subjects }: BarGroup, labels: readonl
         pairs.some((pair) => pair.other.label === label && pair.ratios.length > 0),
       ),
   );
+  const common = new Map(
+    labels.map((label) => [
+      label,
+      shared(
+        subjects.flatMap(({ series }) =>
+          series.filter((own) => own.label === label).flatMap(({ points }) => points),
+        ),
+      ),
+    ]),
+  );
+  const head = labels.map(
+    (label, i) =>
+      html`<th scope="col">${barSwatch(look(i))}${say(label, 40)}${notes.refs(common.get(label)!)}</th>${compared.includes(label) && html`<th scope="col">ratio<small>to ${say(baseline ?? '', 40)}</small></th>`}`,
+  );
   const rows = subjects.map((comparison) => {
     const { series, pairs } = comparison;
     const cells = labels.map((label) => {
@@ -144,11 +166,13 @@ function table({ places, notes }: Parts, { subjects }: BarGroup, labels: readonl
   function figureOf(own: Series | undefined): Html {
     const point: Point | undefined = own?.points[0];
     return point
-      ? html`${places.datum(point.measurement, 'bytesPerSecond', megabytesPerSecond)}${notes.refs(point.doubts)}`
+      ? html`${places.datum(point.measurement, 'bytesPerSecond', megabytesPerSecond)}${notes.refs(without(point.doubts, common.get(own!.label) ?? []))}`
       : html`<span class="none">–</span>`;
   }
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="Throughput as a table"><table>
-<caption>Throughput, in MB/s</caption>
-<thead><tr><th scope="col" class="name">algorithm</th>${labels.map((label, i) => html`<th scope="col">${barSwatch(look(i))}${say(label, 40)}</th>${compared.includes(label) && html`<th scope="col">ratio<small>to ${say(baseline ?? '', 40)}</small></th>`}`)}</tr></thead>
-<tbody>${rows}</tbody></table></div>`;
+  return tableBox({
+    label: 'Throughput as a table',
+    caption: html`Throughput, MB/s`,
+    head: html`<th scope="col" class="name">algorithm</th>${head}`,
+    rows: rows,
+  });
 }

@@ -41,13 +41,15 @@ interface Format {
   readonly className: string;
   readonly width: number;
   readonly height: number;
-  /** A letter's width and a line's height, about: the library does not measure text. */
-  readonly letter: number;
-  readonly maxTicks: number;
 }
 
-const WIDE: Format = { className: 'chart wide', width: 760, height: 400, letter: 6.8, maxTicks: 12 };
-const NARROW: Format = { className: 'chart narrow', width: 336, height: 290, letter: 6.4, maxTicks: 6 };
+const WIDE: Format = { className: 'chart wide', width: 860, height: 420 };
+const NARROW: Format = { className: 'chart narrow', width: 336, height: 290 };
+
+/** For half a label of the last size. */
+const RIGHT = 24;
+/** More of them are in the table and the words; lines on lines say nothing. */
+const MOST_CROSSOVERS = 12;
 
 export function lineChart(canvas: Canvas, chart: LineChart): Html {
   return html`${[WIDE, NARROW].map((format) => drawLines(canvas, chart, format))}`;
@@ -83,9 +85,18 @@ function drawLines({ plot, draw }: Canvas, chart: LineChart, format: Format): Ht
     all.map(({ value }) => value),
     1.35,
   );
-  const xTicks = sizeTicks(all, format.maxTicks);
   const yTicks = decimalTicks(y);
-  const crossovers = (chart.crossovers ?? []).filter(({ bytes }) => bytes > x[0] && bytes < x[1]);
+  const seen = new Set<string>();
+  const crossovers = (chart.crossovers ?? [])
+    .filter(({ bytes }) => bytes > x[0] && bytes < x[1])
+    .filter(({ text }) => !seen.has(text) && seen.add(text))
+    .slice(0, MOST_CROSSOVERS);
+  const left = 14 + Math.max(...yTicks.map((value) => textWidth(chart.yTick(value))));
+  const inner = format.width - left - RIGHT;
+  const position = (bytes: number): number => left + (Math.log(bytes / x[0]) / Math.log(x[1] / x[0])) * inner;
+  const xTicks = sizeTicks(all, position);
+  const stack = stacked(crossovers, position);
+  const rows = Math.max(1, ...stack.map(({ row }) => row + 1));
   const at = { x: 'bytes', y: 'value' } as const;
   const marks: Mark[] = [
     plot.gridX({ ticks: xTicks, strokeOpacity: 1, stroke: 'var(--grid)' }),
@@ -122,24 +133,30 @@ function drawLines({ plot, draw }: Canvas, chart: LineChart, format: Format): Ht
       }),
       plot.dot(points, { ...at, symbol, fill: colour, stroke: 'none', r: 4.5 }),
     ]),
-    plot.text(crossovers, {
-      x: 'bytes',
-      text: 'text',
-      frameAnchor: 'top',
-      dy: -14,
-      fill: 'currentColor',
-      stroke: 'var(--page)',
-      strokeWidth: 4,
-    }),
+    // The place is the mark's own, so a row is a mark.
+    ...Array.from({ length: rows }, (_, row) =>
+      plot.text(
+        stack.filter((label) => label.row === row),
+        {
+          x: 'bytes',
+          text: 'text',
+          frameAnchor: 'top',
+          dy: -14 * (row + 1),
+          fill: 'currentColor',
+          stroke: 'var(--page)',
+          strokeWidth: 4,
+        },
+      ),
+    ),
   ];
   return draw(
     {
       width: format.width,
-      height: format.height,
-      marginTop: 26,
-      marginRight: 24,
+      height: format.height + 14 * (rows - 1),
+      marginTop: 12 + 14 * rows,
+      marginRight: RIGHT,
       marginBottom: 30,
-      marginLeft: 14 + Math.max(...yTicks.map((value) => chart.yTick(value).length)) * format.letter,
+      marginLeft: left,
       x: { type: 'log', base: 2, domain: x },
       y: { type: 'log', domain: y },
       marks,
@@ -188,19 +205,43 @@ function decimalTicks([low, high]: readonly [number, number]): number[] {
   return [low, high];
 }
 
-/** The sizes that were measured; every other of them, or every third, where there is no room for all. */
-function sizeTicks(points: readonly Point[], most: number): number[] {
+/** Pixels that a text takes in a wide typeface: there is nobody here who could measure it. */
+function textWidth(text: string): number {
+  let width = 0;
+  for (const c of text)
+    width += /[ .,:;'|ijl()-]/.test(c) ? 4.8 : /[a-z]/.test(c) ? 7.5 : /[A-Z0-9]/.test(c) ? 8.2 : 12;
+  return width;
+}
+
+/** Labels above the frame, each in the lowest row in which it does not touch another. */
+function stacked<T extends { readonly bytes: number; readonly text: string }>(
+  labels: readonly T[],
+  position: (bytes: number) => number,
+): (T & { readonly row: number })[] {
+  const ends: number[] = [];
+  return [...labels]
+    .sort((a, b) => a.bytes - b.bytes)
+    .map((label) => {
+      const half = textWidth(label.text) / 2 + 3;
+      const at = position(label.bytes);
+      const free = ends.findIndex((end) => end <= at - half);
+      const row = free === -1 ? ends.length : free;
+      ends[row] = at + half;
+      return { ...label, row };
+    });
+}
+
+/** The sizes that were measured, as far as there is room to write them. */
+function sizeTicks(points: readonly Point[], position: (bytes: number) => number): number[] {
   const sizes = [...new Set(points.map(({ bytes }) => bytes))].sort((a, b) => a - b);
-  // Sizes close to each other would be written over each other.
-  const low = Math.log2(sizes[0] ?? 1);
-  const high = Math.log2(sizes.at(-1) ?? 1);
-  const apart = (high - low) / most;
-  const out: number[] = [];
-  for (const bytes of sizes) {
-    const last = out.at(-1);
-    if (last === undefined || Math.log2(bytes) - Math.log2(last) >= apart * 0.999) out.push(bytes);
-  }
-  return out;
+  let end = Number.NEGATIVE_INFINITY;
+  return sizes.filter((bytes) => {
+    const half = textWidth(requestSize(bytes)) / 2 + 3;
+    const at = position(bytes);
+    if (at - half < end) return false;
+    end = at + half;
+    return true;
+  });
 }
 
 export interface Bar {
@@ -232,8 +273,8 @@ function drawBars({ plot, draw }: Canvas, chart: BarChart, format: Format): Html
   const rows = [...new Set(bars.map(({ group }) => group))];
   const shown = new Map(rows.map((row) => [row, shorten(visible(chart.groups[row] ?? ''), most)]));
   const series = [...new Set(bars.map(({ series }) => series))].sort((a, b) => a - b);
-  const margin = 14 + Math.max(...[...shown.values()].map((name) => name.length)) * format.letter;
-  const right = 10 + Math.max(...bars.map(({ text }) => text.length)) * format.letter;
+  const margin = 14 + Math.max(...[...shown.values()].map(textWidth));
+  const right = 10 + Math.max(...bars.map(({ text }) => textWidth(text)));
   const largest = Math.max(...bars.map(({ value }) => value));
   const barHeight = 16;
   const groupHeight = series.length * barHeight + 12;

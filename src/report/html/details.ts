@@ -6,6 +6,7 @@ import { count, digits, megabytesPerSecond, time } from './figures.js';
 import { type Content, type Html, html } from './markup.js';
 import { correction } from './notes.js';
 import type { Parts } from './parts.js';
+import { tableBox } from './table.js';
 import { BASIS_WORDS, LEFT_OUT_WORDS, say } from './words.js';
 
 interface Row {
@@ -41,10 +42,12 @@ export function detailsTable(parts: Parts, series: readonly Series[], name: stri
       })}</tr>`,
   );
   return html`<details${rows.length <= LONG && html` open`}><summary>Every number</summary>
-<div class="scroll" role="region" tabindex="0" aria-label="Every number"><table>
-<caption class="soft">${name}</caption>
-<thead><tr>${columns.map(({ title, className }, i) => html`<th scope="col"${(i === 0 || className !== undefined) && html` class="${className ?? 'name'}"`}>${title}</th>`)}</tr></thead>
-<tbody>${body}</tbody></table></div></details>`;
+${tableBox({
+  label: 'Every number',
+  caption: html`${name}`,
+  head: html`${columns.map(({ title, className }, i) => html`<th scope="col"${(i === 0 || className !== undefined) && html` class="${className ?? 'name'}"`}>${title}</th>`)}`,
+  rows: body,
+})}</details>`;
 }
 
 function filled(content: Content): boolean {

@@ -137,9 +137,14 @@ function inShort(curves: readonly SubjectComparison[], bars: readonly BarGroup[]
     html`<li><strong><bdi>${name}</bdi></strong>: <bdi>${shorten(text, 600)}</bdi></li>`;
   const lines = [
     ...curves.flatMap((own) => own.pairs.map((pair) => line(heading(own), `${verdict(pair).headline}.`))),
-    ...bars.flatMap((group) => barVerdict(group).map((text) => line(barTitle(group), text))),
+    ...bars.flatMap((group) =>
+      barVerdict(group)
+        .slice(0, 1)
+        .map((text) => line(barTitle(group), text)),
+    ),
   ];
-  if (lines.length === 0) return html``;
+  // One alone stands right below.
+  if (lines.length < 2) return html``;
   const most = 8;
   return html`<section class="short" aria-labelledby="short-h"><h2 id="short-h">In short</h2><ul>${lines.slice(0, most)}</ul>${lines.length > most && html`<p class="soft">… and ${lines.length - most} more below.</p>`}</section>`;
 }

@@ -6,6 +6,7 @@ import { count, digits, time } from './figures.js';
 import { barSwatch, look } from './look.js';
 import { type Html, html, shorten } from './markup.js';
 import type { Parts } from './parts.js';
+import { tableBox } from './table.js';
 import { STATUS_WORDS, say } from './words.js';
 
 interface Row {
@@ -82,8 +83,10 @@ function table({ places, notes }: Parts, rows: readonly Row[]): Html {
         },
       )}</tr>`,
   );
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="Key derivation as a table"><table>
-<caption>Key derivation</caption>
-<thead><tr><th scope="col" class="name">function</th><th scope="col" class="name">result</th>${used.map(([title]) => html`<th scope="col">${title}</th>`)}</tr></thead>
-<tbody>${body}</tbody></table></div>`;
+  return tableBox({
+    label: 'Key derivation as a table',
+    caption: html`Key derivation`,
+    head: html`<th scope="col" class="name">function</th><th scope="col" class="name">result</th>${used.map(([title]) => html`<th scope="col">${title}</th>`)}`,
+    rows: body,
+  });
 }

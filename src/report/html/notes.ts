@@ -46,6 +46,23 @@ export class Notes {
   }
 }
 
+/** Doubts about every one of several figures: said once, at what they have in common. */
+export function shared(points: readonly { readonly doubts: readonly Doubt[] }[]): Doubt[] {
+  const [first, ...rest] = points;
+  if (!first || rest.length === 0) return [];
+  return first.doubts.filter((doubt) =>
+    rest.every(({ doubts }) => doubts.some((other) => same(doubt, other))),
+  );
+}
+
+export function without(doubts: readonly Doubt[], common: readonly Doubt[]): Doubt[] {
+  return doubts.filter((doubt) => !common.some((other) => same(doubt, other)));
+}
+
+function same(a: Doubt, b: Doubt): boolean {
+  return a.code === b.code && a.text === b.text;
+}
+
 /** What a doubt's figure would be without the flaw. */
 export function correction(doubts: readonly Doubt[]): string | undefined {
   const found = doubts.find(({ correctedBytesPerSecond }) => correctedBytesPerSecond !== undefined);

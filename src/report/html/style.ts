@@ -117,18 +117,19 @@ footer { margin-top: 3rem; border-top: 1px solid var(--rule); padding-top: .5rem
 @page { margin: 16mm 14mm; }
 @media print {
   :root { color-scheme: light; --card: #ffffff; --grid: #dddddd; --s0: #003f73; --s1: #d9671a; --s2: #3b8f73; --s3: #7a2458; --s4: #b08a20; --s5: #39424b; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  html { font-size: 10pt; }
+  body { max-width: none; padding: 0; }
   nav, .skip, .screen { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; }
   summary { list-style: none; }
   .short { border: 1px solid var(--rule); }
   h1, h2, h3, figcaption, caption, .verdict, .legend { break-after: avoid; }
-  figure, .legend, .short, tr, .notes li { break-inside: avoid; }
+  figure, .legend, .short, .few, tr, .notes li { break-inside: avoid; }
   h2 { margin-top: 1.5rem; }
   p, li { orphans: 3; widows: 3; }
-  .chart.wide { max-width: 15.5cm; }
+  .chart.wide { max-width: 15.5cm; margin: 0; }
   .scroll { overflow: visible; }
-  table { font-size: 8pt; }
+  table { font-size: .8rem; }
   th, td { padding: .15rem .4rem; white-space: normal; overflow-wrap: anywhere; }
   thead { display: table-header-group; }
   a { color: inherit; text-decoration: none; }

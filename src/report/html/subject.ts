@@ -1,6 +1,5 @@
 /** One subject (algorithm and operation) over several request sizes: charts, tables, what they stand on. Room `report`. */
-import type { Fit, FitProblem, Point, Series, SubjectComparison } from '../../bench/comparison/index.js';
-import type { Doubt } from '../../bench/model.js';
+import type { Fit, FitProblem, Series, SubjectComparison } from '../../bench/comparison/index.js';
 import { requestSize, roughSize } from '../units.js';
 import { verdictText } from '../verdict.js';
 import type { Canvas } from './canvas.js';
@@ -9,7 +8,9 @@ import { detailsTable } from './details.js';
 import { digits, megabytesPerSecond, plain, rateTick, ratioText, time } from './figures.js';
 import { claimedSwatch, look, swatch } from './look.js';
 import { type Html, html, shorten } from './markup.js';
+import { shared, without } from './notes.js';
 import type { Parts } from './parts.js';
+import { tableBox } from './table.js';
 import { heading, implementationWords, say } from './words.js';
 
 /** Nearer to each other than this, claimed and true figure are one line. */
@@ -47,7 +48,7 @@ export function subjectSection(
 ${pairs.map((pair) => html`<p class="verdict"><bdi>${shorten(verdictText(pair), 1200)}</bdi></p>`)}
 ${
   hasPoints(curves) &&
-  html`<figure><figcaption>Throughput by request size<small>${crossovers.length > 0 ? 'Both scales logarithmic. The dotted upright line is where two of them are as fast as each other.' : 'Both scales logarithmic.'}</small></figcaption>
+  html`<figure><figcaption>Throughput by request size<small>Both scales logarithmic; MB/s are 10⁶ bytes a second of elapsed time.${crossovers.length > 0 && ' The dotted upright line is where two of them are as fast as each other.'}</small></figcaption>
 ${legend(shown, claimed)}
 ${lineChart(canvas, {
   id: `${id}-rate`,
@@ -124,7 +125,7 @@ function rateTable(
           .find(({ other }) => other.label === own.label && own.label !== baseline?.label)
           ?.ratios.map((at) => [at.requestBytes, at]),
       ),
-      head: html`<th scope="col">${swatch(own.look)}${say(own.label, 40)}${notes.refs(common)}<small>${who && say(who, 60)} MB/s</small></th>`,
+      head: html`<th scope="col">${swatch(own.look)}${say(own.label, 40)}${notes.refs(common)}${who !== '' && html`<small>${say(who, 60)}</small>`}</th>`,
     };
   });
   const rows = sizes.map((bytes) => {
@@ -144,27 +145,12 @@ function rateTable(
     ({ head, ratios }) =>
       html`${head}${ratios.size > 0 && html`<th scope="col">ratio<small>to ${say(baseline?.label ?? '', 40)}</small></th>`}`,
   );
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="Throughput as a table"><table>
-<caption>Throughput, in MB/s (10⁶ bytes a second of elapsed time)</caption>
-<thead><tr><th scope="col">request</th>${head}</tr></thead>
-<tbody>${rows}</tbody></table></div>`;
-}
-
-/** Doubts about every point of a series: said once, at its name. */
-function shared(points: readonly Point[]): Doubt[] {
-  const [first, ...rest] = points;
-  if (!first || rest.length === 0) return [];
-  return first.doubts.filter((doubt) =>
-    rest.every(({ doubts }) => doubts.some((other) => same(doubt, other))),
-  );
-}
-
-function without(doubts: readonly Doubt[], common: readonly Doubt[]): Doubt[] {
-  return doubts.filter((doubt) => !common.some((other) => same(doubt, other)));
-}
-
-function same(a: Doubt, b: Doubt): boolean {
-  return a.code === b.code && a.text === b.text;
+  return tableBox({
+    label: 'Throughput as a table',
+    caption: html`Throughput, MB/s`,
+    head: html`<th scope="col">request</th>${head}`,
+    rows: rows,
+  });
 }
 
 function latencyFigure(canvas: Canvas, id: string, name: string, shown: readonly Shown[]): Html {
@@ -227,8 +213,10 @@ function fitTable({ series, fits }: SubjectComparison): Html {
         : html`<td class="text none" colspan="4">${FIT_PROBLEMS[problem!] ?? 'no line'}</td>`;
     return html`<tr><th scope="row" class="name">${swatch(look)}${say(own.label, 40)}</th>${cells}</tr>`;
   });
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="Cost of a request"><table>
-<caption>What a request costs: t = a + b·n, fitted to the sizes above</caption>
-<thead><tr><th scope="col" class="name">series</th><th scope="col">a, for each request</th><th scope="col">b, for each byte</th><th scope="col">limit for large requests</th><th scope="col">half of it from</th></tr></thead>
-<tbody>${body}</tbody></table></div>`;
+  return tableBox({
+    label: 'Cost of a request',
+    caption: html`What a request costs: t = a + b·n, fitted to the sizes above`,
+    head: html`<th scope="col" class="name">series</th><th scope="col">a, for each request</th><th scope="col">b, for each byte</th><th scope="col">limit for large requests</th><th scope="col">half of it from</th>`,
+    rows: body,
+  });
 }

@@ -48,7 +48,7 @@ export function implementationWords({
   const parts = [
     driver,
     kernelDriver,
-    engine === undefined ? undefined : `engine ${engine}`,
+    engine === undefined || engine === driver ? undefined : `engine ${engine}`,
     driverHint,
     cpu === undefined ? undefined : `on ${cpu}`,
     parallel === undefined ? undefined : `${parallel} at once`,

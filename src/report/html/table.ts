@@ -1,0 +1,22 @@
+/** A table in a box that scrolls where the page is narrower. Room `report`. */
+import { type Content, type Html, html } from './markup.js';
+
+export interface Table {
+  readonly caption: Content;
+  /** For a screen reader, which meets the box before the caption. */
+  readonly label: string;
+  /** `<th scope="col">` … */
+  readonly head: Content;
+  /** `<tr>` … */
+  readonly rows: readonly Html[];
+}
+
+/** On paper, longer tables may be broken between pages. */
+const FEW = 14;
+
+export function tableBox({ caption, label, head, rows }: Table): Html {
+  return html`<div class="scroll${rows.length <= FEW && ' few'}" role="group" tabindex="0" aria-label="${label}"><table>
+<caption>${caption}</caption>
+<thead><tr>${head}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
