@@ -108,7 +108,6 @@ test('packages are imported only where they belong', () => {
     '@observablehq/plot': /^report\/html\/canvas\.ts$/,
     '@xmldom/xmldom': /^report\/html\/canvas\.ts$/,
     'cli-progress': /^(report|cli)\//,
-    'cli-table3': /^(report|cli)\//,
     'simple-ascii-chart': /^report\/plot\.ts$/,
   };
   const declared = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
