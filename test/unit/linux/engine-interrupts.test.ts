@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { engineLines, parseInterrupts, readEngineInterrupts } from '#src/linux/index.js';
+import { engineLines, parseInterrupts, readEngineInterrupts } from '#src/linux/engine-interrupts.js';
 
 const NONE = new Set<string>();
 
