@@ -3,11 +3,11 @@
  *
  * Room `cli`.
  */
-import { basename } from 'node:path';
 import type { ResultSet, SkippedLine } from '../bench/model.js';
 import { counted, Input, printable } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
 import { importResults } from '../interop/index.js';
+import { baseName } from '../interop/redact.js';
 import type { Unread } from '../report/comparison/data.js';
 import { writeError } from './stdio.js';
 
@@ -29,7 +29,7 @@ export async function readResultFile(operand: string): Promise<ResultFile> {
   const input = Input.open(operand);
   try {
     const bytes = await readWhole(input);
-    const source = operand === '-' ? operand : printable(basename(operand));
+    const source = operand === '-' ? operand : baseName(operand);
     const { sets, unread } = importResults(bytes, { source });
     const lines = [...sets.flatMap(({ skipped }) => skipped), ...unread].sort((a, b) => a.line - b.line);
     return { operand, sets: called(sets, source), unread: { source, lines } };

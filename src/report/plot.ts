@@ -6,6 +6,7 @@
  */
 import { createRequire } from 'node:module';
 import type plotFunction from 'simple-ascii-chart';
+import { least, most } from '../bench/comparison/index.js';
 import { requestSize } from './units.js';
 
 export interface Curve {
@@ -42,11 +43,16 @@ const ASCII_AXIS = {
   intersectionY: '|',
 };
 
-/** Lines of text, or nothing where there is nothing to draw: fewer than two sizes, or no room. */
+/** More than these cannot be told apart in so few rows and columns. */
+const MOST_CURVES = 8;
+const MOST_SIZES = 100;
+
+/** Lines of text, or nothing where there is nothing to draw: fewer than two sizes, no room, or more than can be told apart. */
 export function throughputPlot(curves: readonly Curve[], { columns, ascii }: PlotOptions): string {
   const drawn = curves.filter(({ points }) => points.length > 0);
   const sizes = [...new Set(drawn.flatMap(({ points }) => points.map(({ requestBytes }) => requestBytes)))];
-  if (sizes.length < 2 || columns < LEAST_COLUMNS) return '';
+  if (sizes.length < 2 || sizes.length > MOST_SIZES || drawn.length > MOST_CURVES) return '';
+  if (columns < LEAST_COLUMNS) return '';
   const width = Math.min(columns, MOST_COLUMNS) - MARGIN;
   const marks = drawn.map(({ points }) =>
     points.map(({ requestBytes, bytesPerSecond }): [number, number] => [
@@ -57,7 +63,7 @@ export function throughputPlot(curves: readonly Curve[], { columns, ascii }: Plo
   const xs = sizes.map((size) => Math.log2(size)).sort((a, b) => a - b);
   const [left, right] = [xs[0]!, xs.at(-1)!];
   const rates = marks.flat().map(([, y]) => y);
-  const [lowest, highest] = [Math.min(...rates), Math.max(...rates)];
+  const [lowest, highest] = [least(rates), most(rates)];
   // A little air above and below, and more around curves that are all but flat.
   const air = Math.max(0.04 * (highest - lowest), (LEAST_DECADES - (highest - lowest)) / 2);
   const [low, high] = [lowest - air, highest + air];

@@ -3,7 +3,14 @@
  *
  * Room `report`. Every sentence is true of measured sizes, or says that it is an estimate. Doubts are not repeated here (`comparisonNotes`).
  */
-import type { Crossing, LeftOutReason, Pair, RatioAt, Series } from '../bench/comparison/index.js';
+import {
+  type Crossing,
+  type LeftOutReason,
+  most,
+  type Pair,
+  type RatioAt,
+  type Series,
+} from '../bench/comparison/index.js';
 import type { DoubtCode } from '../bench/model.js';
 import { percent, requestSize, roughSize, times } from './units.js';
 
@@ -65,7 +72,7 @@ function span(ratios: readonly RatioAt[]): string {
 const apart = ({ ratio }: RatioAt): number => Math.max(ratio, 1 / ratio);
 
 function widest(ratios: readonly RatioAt[]): number {
-  return Math.max(...ratios.map(apart)) - 1;
+  return most(ratios.map(apart)) - 1;
 }
 
 const leader = ({ baseline, other }: Pair, { ratio }: RatioAt): Series => (ratio > 1 ? other : baseline);

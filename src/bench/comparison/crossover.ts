@@ -60,6 +60,8 @@ export interface Crossover {
 /** What repetitions of a measurement usually differ by, for texts that do not say. */
 export const DEFAULT_TOLERANCE = 0.05;
 const LEAST_TOLERANCE = 0.01;
+/** Whose rounds are further apart has told nothing. */
+const MOST_TOLERANCE = 10;
 /** How far beyond the measured sizes the fits are believed. */
 const REACH = 64;
 
@@ -79,10 +81,8 @@ function ratioAt(baseline: Point, other: Point): RatioAt {
   const corrected =
     (other.correctedBytesPerSecond ?? other.bytesPerSecond) /
     (baseline.correctedBytesPerSecond ?? baseline.bytesPerSecond);
-  const tolerance = Math.max(
-    LEAST_TOLERANCE,
-    ((baseline.spread ?? DEFAULT_TOLERANCE) + (other.spread ?? DEFAULT_TOLERANCE)) / 2,
-  );
+  const spread = (point: Point): number => Math.min(point.spread ?? DEFAULT_TOLERANCE, MOST_TOLERANCE);
+  const tolerance = Math.max(LEAST_TOLERANCE, (spread(baseline) + spread(other)) / 2);
   const far = Math.abs(Math.log(ratio)) > Math.log1p(tolerance);
   return {
     requestBytes: baseline.requestBytes,
@@ -164,7 +164,8 @@ function meeting([one, other]: readonly [Fit, Fit]): { bytes: number; sure: bool
   const slope = a.nsPerByte - b.nsPerByte;
   const fixed = b.fixedNs - a.fixedNs;
   const bytes = fixed / slope;
-  if (!(bytes > 0 && Number.isFinite(bytes))) return undefined;
+  // Less than a byte is no size of anything.
+  if (!(bytes >= 1 && Number.isFinite(bytes))) return undefined;
   const sure =
     Math.abs(slope) > 2 * Math.hypot(a.nsPerByteError, b.nsPerByteError) &&
     Math.abs(fixed) > 2 * Math.hypot(a.fixedNsError, b.fixedNsError);

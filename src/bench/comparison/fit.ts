@@ -5,6 +5,7 @@
  * The two parameters have a closed form, so there is no library behind it: those that know weights and standard errors bring a matrix package
  * for a system of two equations, or have not been kept for years.
  */
+import { least, most, sum } from './numbers.js';
 import type { Point } from './series.js';
 
 /** Why a line should not be believed. */
@@ -79,13 +80,13 @@ export function fitLine(points: readonly Pick<Point, 'requestBytes' | 'nsPerRequ
     nsPerByte,
     fixedNsError: Math.sqrt(variance * (1 / total + meanBytes ** 2 / sxx)),
     nsPerByteError: Math.sqrt(variance / sxx),
-    largestResidual: Math.max(...residuals.map(Math.abs)),
+    largestResidual: most(residuals.map(Math.abs)),
     ...(nsPerByte > 0 ? { peakBytesPerSecond: 1e9 / nsPerByte } : {}),
     ...(nsPerByte > 0 && fixedNs > 0 ? { halfPeakBytes: fixedNs / nsPerByte } : {}),
   };
   // Figures at the edge of what a double holds: no line rather than no numbers.
   if (!Object.values(line).every(Number.isFinite)) return { sizes, problem: 'POOR_FIT' };
-  const problem = problemOf(line, Math.min(...points.map(({ nsPerRequest }) => nsPerRequest)));
+  const problem = problemOf(line, least(points.map(({ nsPerRequest }) => nsPerRequest)));
   return { sizes, ...(problem === undefined ? {} : { problem }), line };
 }
 
@@ -94,8 +95,4 @@ function problemOf(line: Line, leastNs: number): FitProblem | undefined {
   // Below its error a negative cost is none; so is what rounding leaves of a perfect line through nought.
   if (line.fixedNs < -Math.max(2 * line.fixedNsError, 1e-6 * leastNs)) return 'NEGATIVE_FIXED_COST';
   return line.largestResidual > WORST_RESIDUAL ? 'POOR_FIT' : undefined;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0);
 }

@@ -20,6 +20,7 @@ export {
 } from './crossover.js';
 export { type Fit, type FitProblem, fitLine, type Line, predictNs } from './fit.js';
 export { setLabels } from './labels.js';
+export { least, most } from './numbers.js';
 export {
   type CpuCost,
   type Group,
@@ -140,8 +141,9 @@ function doubtsAt(side: PairDoubt['side'], points: readonly Point[]): PairDoubt[
   const out = new Map<string, { side: PairDoubt['side']; doubt: Doubt; sizes: number[] }>();
   for (const { requestBytes, doubts } of points) {
     for (const doubt of doubts) {
-      const known = out.get(doubt.code);
-      out.set(doubt.code, { side, doubt, sizes: [...(known?.sizes ?? []), requestBytes] });
+      const sizes = out.get(doubt.code)?.sizes ?? [];
+      sizes.push(requestBytes);
+      out.set(doubt.code, { side, doubt, sizes });
     }
   }
   return [...out.values()];

@@ -1,5 +1,7 @@
 /** Short names for sets and series that tell them apart. */
 
+import { least } from './numbers.js';
+
 /** What a label can be made of, the most telling first. */
 export interface LabelParts {
   readonly set: string;
@@ -57,18 +59,24 @@ export function labelSeries(parts: readonly LabelParts[], severalSets: boolean):
 /** The indexes of labels that are the same, for each label that more than one has. */
 function alike(labels: readonly string[]): number[][] {
   const by = new Map<string, number[]>();
-  for (const [i, label] of labels.entries()) by.set(label, [...(by.get(label) ?? []), i]);
+  for (const [i, label] of labels.entries()) {
+    const same = by.get(label);
+    if (same) same.push(i);
+    else by.set(label, [i]);
+  }
   return [...by.values()].filter((same) => same.length > 1);
 }
 
 function numbered(labels: readonly string[]): string[] {
   const used = new Set(labels);
-  const seen = new Set<string>();
+  const counts = new Map<string, number>();
   return labels.map((label) => {
-    let own = label;
-    for (let n = 2; seen.has(own) || (own !== label && used.has(own)); n++) own = `${label} (${n})`;
-    seen.add(own);
-    return own;
+    let count = (counts.get(label) ?? 0) + 1;
+    while (count > 1 && used.has(`${label} (${count})`)) count++;
+    counts.set(label, count);
+    if (count === 1) return label;
+    used.add(`${label} (${count})`);
+    return `${label} (${count})`;
   });
 }
 
@@ -86,7 +94,7 @@ function cut(label: string): string {
 function distinct(names: readonly string[], word: RegExp): string[] {
   if (new Set(names).size < 2) return [...names];
   const words = names.map((name) => name.match(word)!.filter((own) => own !== ''));
-  const shortest = Math.min(...words.map(({ length }) => length));
+  const shortest = least(words.map(({ length }) => length));
   // The last words have no separator behind them, the same words elsewhere have.
   const same = (at: number): boolean => words.every((own) => own.at(at)?.trim() === words[0]!.at(at)?.trim());
   let front = 0;

@@ -90,7 +90,7 @@ async function run(given: Given, operands: readonly string[], measure: Measure):
   }
   if (found.some(({ pairs }) => pairs.some(({ ratios }) => ratios.length > 0))) return status;
   reportNothing(measured, found, algorithms);
-  return EXIT_FAILURE;
+  return status === 0 ? EXIT_FAILURE : status;
 }
 
 /** Why there is no ratio: for each file what could be read. */

@@ -3,7 +3,7 @@
  *
  * Room `report`. Tables are laid out for the columns there are; a table of many series falls into several before it runs over.
  */
-import type { Series, SubjectComparison } from '../../bench/comparison/index.js';
+import { least, most, type Series, type SubjectComparison } from '../../bench/comparison/index.js';
 import type { ResultSet } from '../../bench/model.js';
 import { throughputPlot } from '../plot.js';
 import { requestSize } from '../units.js';
@@ -32,11 +32,10 @@ export function comparisonText(
 ): string {
   const compared = found.filter(({ pairs }) => pairs.length > 0);
   const letters = lettersOf(compared);
-  const curves = compared.filter((own) => own.pairs.some(({ ratios }) => ratios.length > 1));
-  const single = compared.filter(
-    (own) => !curves.includes(own) && own.pairs.some(({ ratios }) => ratios.length > 0),
-  );
-  const apart = compared.filter((own) => !curves.includes(own) && !single.includes(own));
+  const common = (own: SubjectComparison): number => most(own.pairs.map(({ ratios }) => ratios.length));
+  const curves = compared.filter((own) => common(own) > 1);
+  const single = compared.filter((own) => common(own) === 1);
+  const apart = compared.filter((own) => common(own) === 0);
   const alone = found.filter(({ pairs }) => pairs.length === 0);
   const context = {
     letters,
@@ -78,7 +77,11 @@ function lettersOf(found: readonly SubjectComparison[]): Map<string, string> {
 function legend(found: readonly SubjectComparison[], sets: readonly ResultSet[], context: Context): string {
   const by = new Map<string, Series[]>();
   for (const { series } of found)
-    for (const own of series) by.set(own.label, [...(by.get(own.label) ?? []), own]);
+    for (const own of series) {
+      const known = by.get(own.label);
+      if (known) known.push(own);
+      else by.set(own.label, [own]);
+    }
   const lines = [...by].map(([label, list]) => {
     const [first] = list as [Series];
     const set = sets[first.set]!;
@@ -177,6 +180,6 @@ export function setSummary({ tool, runs }: ResultSet): string {
 }
 
 function range(sizes: readonly number[]): string {
-  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
-  return least === most ? requestSize(least) : `${requestSize(least)} to ${requestSize(most)}`;
+  const [low, high] = [least(sizes), most(sizes)];
+  return low === high ? requestSize(low) : `${requestSize(low)} to ${requestSize(high)}`;
 }

@@ -1,10 +1,11 @@
 /** What the parts of a comparison's text have in common: who has which letter, how a figure looks, how a paragraph is wrapped. Room `report`. */
-import type {
-  LeftOutReason,
-  Point,
-  RatioAt,
-  Series,
-  SubjectComparison,
+import {
+  type LeftOutReason,
+  most,
+  type Point,
+  type RatioAt,
+  type Series,
+  type SubjectComparison,
 } from '../../bench/comparison/index.js';
 import { type Column, table } from '../table.js';
 import { wrap } from '../text.js';
@@ -80,7 +81,7 @@ const GAP = 2;
 
 export function width(columns: readonly Cells[]): number {
   return columns.reduce(
-    (sum, { title, cells }) => sum + GAP + Math.max(title.length, ...cells.map((cell) => cell.length)),
+    (sum, { title, cells }) => sum + GAP + most([title.length, ...cells.map((cell) => cell.length)]),
     -GAP,
   );
 }

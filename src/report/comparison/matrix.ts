@@ -1,5 +1,12 @@
 /** Subjects that were measured at one size each, as `cryptsetup benchmark` does: a line for each, and who wins how many. Room `report`. */
-import type { Pair, RatioAt, Series, SubjectComparison } from '../../bench/comparison/index.js';
+import {
+  least,
+  most,
+  type Pair,
+  type RatioAt,
+  type Series,
+  type SubjectComparison,
+} from '../../bench/comparison/index.js';
 import { requestSize } from '../units.js';
 import {
   type Cells,
@@ -24,7 +31,9 @@ export function alike(list: readonly SubjectComparison[]): SubjectComparison[][]
   const by = new Map<string, SubjectComparison[]>();
   for (const own of list) {
     const key = JSON.stringify([own.baseline?.label, own.series.map(({ label }) => label)]);
-    by.set(key, [...(by.get(key) ?? []), own]);
+    const known = by.get(key);
+    if (known) known.push(own);
+    else by.set(key, [own]);
   }
   return [...by.values()];
 }
@@ -55,7 +64,9 @@ function matrix(list: readonly SubjectComparison[], context: Context): string {
       },
       {
         title: `${letter(first.pairs[index]!.other)}/${letter(first.baseline!)}`,
-        cells: rows.map(({ own }) => ratioCell(own.pairs[index]!.ratios[0])),
+        cells: rows.map(({ own, size }) =>
+          ratioCell(own.pairs[index]!.ratios.find(({ requestBytes }) => requestBytes === size)),
+        ),
       },
       ...corrected(list.map((own) => own.pairs[index]!)),
     ]),
@@ -100,10 +111,10 @@ function summary(list: readonly SubjectComparison[], index: number): string[] {
     const own = cases.filter(({ at }) => at.outcome === outcome);
     if (own.length === 0) return '';
     const ratios = own.map(({ at: { ratio } }) => (outcome === 'slower' ? 1 / ratio : ratio));
-    const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map(
+    const [low, high] = [least(ratios), most(ratios)].map(
       (ratio) => `${ratio.toFixed(ratio < 1.995 ? 2 : 1)}x`,
     ) as [string, string];
-    const much = outcome === 'even' ? '' : ` (${least === most ? least : `${least} to ${most}`})`;
+    const much = outcome === 'even' ? '' : ` (${low === high ? low : `${low} to ${high}`})`;
     return `${label} in ${own.length} of ${cases.length}${much}: ${grouped(own.map(({ name }) => name))}.`;
   };
   return [

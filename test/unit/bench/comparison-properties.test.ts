@@ -160,6 +160,19 @@ test('nothing but numbers comes out, whatever the numbers that go in', () => {
   );
 });
 
+test('any number of points: none is an argument of a function that takes only so many', () => {
+  const many = Array.from({ length: 150_000 }, (_, i) => i + 1);
+  const { line } = fitLine(points(many, (n) => 1000 + n));
+  assert.ok(Math.abs(line!.fixedNs - 1000) < 1e-3);
+  const other = { points: seriesOf([[1, 2]]).points };
+  assert.equal(crossover(other, seriesOf(many.slice(0, 1000).map((n) => [n, n]))).reason, 'ONE_COMMON_SIZE');
+});
+
+test('any number of repetitions: each has a name of its own', () => {
+  const { series } = compare([set('x', [run(Array.from({ length: 3000 }, () => row(16, 5)))])])[0]!;
+  assert.equal(new Set(series.map(({ label }) => label)).size, 3000);
+});
+
 test('texts of all formats, whole and cut off, are compared with each other', () => {
   fc.assert(
     fc.property(
