@@ -228,7 +228,9 @@ async function captured(
   const { syncBuiltinESMExports } = await import('node:module');
   const original = fs.writeSync;
   let text = '';
-  fs.writeSync = ((fd: number, bytes: Uint8Array, at = 0, length = bytes.length - at) => {
+  fs.writeSync = ((fd: number, bytes: Uint8Array, offset?: number | null, size?: number | null) => {
+    const at = offset ?? 0;
+    const length = size ?? bytes.length - at;
     if (fd === 1) text += Buffer.from(bytes.subarray(at, at + length)).toString();
     return length;
   }) as typeof fs.writeSync;

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { engineLines, parseInterrupts, readEngineInterrupts } from '#src/linux/engine-interrupts.js';
+import { engineLines, readEngineInterrupts } from '#src/linux/engine-interrupts.js';
+import { parseInterrupts } from '#src/linux/proc.js';
 
 const NONE = new Set<string>();
 
