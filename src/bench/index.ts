@@ -1,7 +1,7 @@
 /**
  * Room `bench`: what a measurement is, how one is taken, and how two are compared. This file is what `import … from 'hwcrypt/bench'` gives.
  *
- * May import: `api`, `routing`, `drivers`, `linux`, `algorithms`, `errors`. The result model (`model.ts`) imports nothing at all: `interop`
+ * May import: `api`, `routing`, `drivers`, `kdf`, `linux`, `algorithms`, `errors`. The result model (`model.ts`) imports nothing at all: `interop`
  * reads other tools' texts into it, `report` shows it, and neither should load a driver for that.
  */
 export {
@@ -15,6 +15,16 @@ export {
   type SubjectComparison,
 } from './comparison/index.js';
 export {
+  type DiskCipher,
+  type DiskHooks,
+  type DiskPlan,
+  type DiskResult,
+  type DiskRow,
+  diskProblem,
+  measureDisk,
+  parseDiskCipher,
+} from './disk/index.js';
+export {
   type Contestant,
   contestant,
   type Detail,
@@ -27,4 +37,5 @@ export {
   SPEED_SIZES,
   secondsWithin,
 } from './engine/index.js';
+export { type Argon2Target, argon2Limits, measureArgon2, measurePbkdf2 } from './kdf.js';
 export * from './model.js';

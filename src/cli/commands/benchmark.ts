@@ -364,20 +364,29 @@ async function cipherRows(
   table.end();
   job.say(sizesText(set.runs));
   job.say(doersText(table.doers(), job.columns));
-  for (const text of absences(set)) job.say(comment(text, job.columns));
+  const remarks = [...absences(wanted, contestants[0] as Contestant), ...table.problems];
+  if (remarks.length > 0) job.say(`#\n${remarks.map((text) => comment(text, job.columns)).join('')}`);
   if (isList && process.getuid?.() === 0) {
     job.say(`#\n${comment('hwcrypt benchmark --disk measures an encrypted disk itself.')}`);
   }
-  if (set.runs.some(({ measurements }) => measurements.some(({ status }) => status === 'failed'))) {
-    job.failed = true;
-  }
+  if (table.problems.length > 0) job.failed = true;
   return set;
 }
 
-/** Why the first driver lacks what it lacks, each reason once. */
-function absences({ runs }: ResultSet): string[] {
-  const [first] = runs;
-  return first && first.notes.length > 0 ? ['', ...first.notes] : [];
+/** Why rows are N/A: ciphers with the same cause in one line. */
+function absences(wanted: readonly Wanted[], first: Contestant): string[] {
+  const groups = new Map<string, { readonly names: string[]; readonly text: string }>();
+  for (const { name, bits, algorithm } of wanted) {
+    const reason = algorithm && lacks(first, algorithm);
+    if (!reason) continue;
+    const key = `${reason.code} ${reason.cure}`;
+    const group = groups.get(key) ?? { names: [], text: describeReason(reason) };
+    group.names.push(`${name} ${bits}`);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(
+    ({ names, text }) => `N/A: ${names.join(', ')}: ${text}${names.length > 1 ? ', and so on' : ''}`,
+  );
 }
 
 /** cryptsetup's rows, each printed as soon as both directions are there. */
@@ -389,6 +398,8 @@ class CipherTable {
   readonly #rates = new Map<string, (number | undefined)[]>();
   readonly #doers = new Map<string, Omit<Doer, 'ciphers'> & { readonly ciphers: Set<string> }>();
   #printed = 0;
+  /** What went wrong, and gave no figure. */
+  readonly problems: string[] = [];
 
   constructor(job: Job, wanted: readonly Wanted[], contestants: readonly Contestant[], isList: boolean) {
     this.#job = job;
@@ -397,9 +408,14 @@ class CipherTable {
     this.#columns = isList ? undefined : cryptsetupColumns(wanted[0]?.name ?? '');
   }
 
-  take(who: Contestant, measurement: Measurement, { hardware }: Detail): void {
+  take(who: Contestant, measurement: Measurement, { hardware, problem }: Detail): void {
     const { name, bits } = diskName(measurement);
-    const { kernelDriver, requestBytes, bytesPerSecond, status } = measurement;
+    const { kernelDriver, requestBytes, bytesPerSecond, status, operation } = measurement;
+    if (status === 'failed') {
+      this.problems.push(
+        `${who.label}: ${name} ${bits}, ${operation} of ${requestBytes} bytes: ${problem ?? 'failed'}`,
+      );
+    }
     if (kernelDriver !== undefined && status === 'ok') {
       const key = `${who.label} ${kernelDriver}`;
       const own = this.#doers.get(key) ?? {
