@@ -7,6 +7,7 @@
  * gives them, so that a program which changes its import keeps its error handling. Everything that node:crypto
  * does not know (a driver that is not there, a kernel that refuses) gets a code of its own, below.
  */
+import { inspect } from 'node:util';
 
 /** Codes that hwcrypt itself defines. Codes borrowed from Node start with `ERR_`. */
 export type HwcryptCode =
@@ -170,3 +171,25 @@ export const nodeRangeError = (code: string, message: string): RangeError & { co
   coded(new RangeError(message), code);
 export const nodeError = (code: string, message: string): Error & { code: string } =>
   coded(new Error(message), code);
+
+/** A value as text. It may refuse to be looked at, and shall not turn the error into another one. */
+export function shown(value: unknown, depth = 2): string {
+  try {
+    return inspect(value, { depth });
+  } catch {
+    return `an ${typeof value}`;
+  }
+}
+
+/** `Received …`, worded as Node words it. */
+export function received(value: unknown): string {
+  if (value === null || value === undefined) return `Received ${value}`;
+  if (typeof value === 'function') return `Received function ${value.name}`;
+  if (typeof value === 'object') {
+    if (value.constructor?.name) return `Received an instance of ${value.constructor.name}`;
+    return `Received ${shown(value, -1)}`;
+  }
+  let text = inspect(value, { colors: false });
+  if (text.length > 28) text = `${text.slice(0, 25)}...`;
+  return `Received type ${typeof value} (${text})`;
+}

@@ -5,11 +5,10 @@
  */
 
 import { KeyObject } from 'node:crypto';
-import { inspect } from 'node:util';
 import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types';
 
 import { bytes, lengthOf, part } from '../drivers/buffers.js';
-import { nodeRangeError, nodeTypeError } from '../errors.js';
+import { nodeRangeError, nodeTypeError, received, shown } from '../errors.js';
 
 /**
  * What results are: a Buffer over memory that is not shared. Node's declarations have a global type of this name from late
@@ -27,28 +26,6 @@ export type KeyLike = BinaryLike | KeyObject | CryptoKeyLike;
 export interface CryptoKeyLike {
   readonly type: string;
   readonly algorithm: object;
-}
-
-/** A value may refuse to be looked at, and shall not turn the error into another one. */
-export function shown(value: unknown, depth = 2): string {
-  try {
-    return inspect(value, { depth });
-  } catch {
-    return `an ${typeof value}`;
-  }
-}
-
-/** `Received …`, worded as Node words it. */
-export function received(value: unknown): string {
-  if (value === null || value === undefined) return `Received ${value}`;
-  if (typeof value === 'function') return `Received function ${value.name}`;
-  if (typeof value === 'object') {
-    if (value.constructor?.name) return `Received an instance of ${value.constructor.name}`;
-    return `Received ${shown(value, -1)}`;
-  }
-  let text = inspect(value, { colors: false });
-  if (text.length > 28) text = `${text.slice(0, 25)}...`;
-  return `Received type ${typeof value} (${text})`;
 }
 
 const BINARY = 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, or DataView';

@@ -31,7 +31,7 @@ import { wipe } from '../drivers/buffers.js';
 import type { Direction, DriverName, Probe } from '../drivers/driver.js';
 import { checkTagBytes } from '../drivers/parameters.js';
 import { checkHalves } from '../drivers/xts.js';
-import { nodeError, nodeTypeError } from '../errors.js';
+import { nodeError, nodeTypeError, shown } from '../errors.js';
 import { type Fallback, type Route, Router } from '../routing/router.js';
 import {
   type BinaryLike,
@@ -47,7 +47,6 @@ import {
   keyBytes,
   type NonSharedBuffer,
   resultBuffer,
-  shown,
   stringOption,
   uintOption,
 } from './arguments.js';

@@ -10,7 +10,7 @@
  */
 import { isSharedArrayBuffer, isUint8Array } from 'node:util/types';
 
-import { nodeRangeError, nodeTypeError } from '../errors.js';
+import { nodeRangeError, nodeTypeError, received } from '../errors.js';
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
 function getter<T>(property: string): (view: Uint8Array) => T {
@@ -39,19 +39,6 @@ export function copyOf(view: Uint8Array): Uint8Array {
   if (size > 0) copy.set(view);
   else bytes(view, 'data');
   return copy;
-}
-
-/** `Received …`, worded as Node words it. */
-function received(value: unknown): string {
-  if (value == null) return `Received ${value}`;
-  if (typeof value === 'function') return `Received function ${value.name}`;
-  if (typeof value === 'object') {
-    const name = value.constructor?.name;
-    return name ? `Received an instance of ${name}` : 'Received [Object: null prototype]';
-  }
-  const text =
-    typeof value === 'string' ? `'${value.slice(0, 25)}${value.length > 25 ? '...' : ''}'` : String(value);
-  return `Received type ${typeof value} (${text})`;
 }
 
 /** A view whose buffer was transferred away, or shrunk so that the view no longer fits into it: it looks empty. */

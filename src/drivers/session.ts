@@ -4,6 +4,7 @@
  */
 import { HwcryptError } from '../errors.js';
 import { checkFixed } from './buffers.js';
+import type { Direction } from './driver.js';
 
 /** `ready` → `busy` (an asynchronous call is under way) → `ready`; `failed` and `closed` are final. */
 export type Life = 'ready' | 'busy' | 'failed' | 'closed';
@@ -18,6 +19,14 @@ export function notReady(driver: string, life: Life): never {
     life === 'closed'
       ? `${driver}: this session is closed`
       : `${driver}: this session failed and cannot be used any more`,
+  );
+}
+
+/** The error of a session that is asked for the other direction than its own. */
+export function wrongWay(driver: string, own: Direction, asked: Direction): HwcryptError {
+  return new HwcryptError(
+    'SESSION_UNUSABLE',
+    `${driver}: this session was opened to ${own}, not to ${asked}`,
   );
 }
 

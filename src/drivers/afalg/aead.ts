@@ -29,7 +29,7 @@ import {
 import { bytes, lengthOf, outputBytes, pair } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
 import { checkIv, checkKey } from '../parameters.js';
-import { SessionBase } from '../session.js';
+import { SessionBase, wrongWay } from '../session.js';
 import type { Facts } from './facts.js';
 import { type Limits, patiently, patientlyAsync, type Resources, unavailable } from './tfm.js';
 
@@ -200,12 +200,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     const { algorithm } = this;
-    if (direction !== this.direction) {
-      throw new HwcryptError(
-        'SESSION_UNUSABLE',
-        `${this.driver}: this session was opened to ${this.direction}`,
-      );
-    }
+    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
     const ivBytes = checkIv(algorithm, iv);
     const aadBytes = lengthOf(bytes(aad, 'aad'));
     const length = pair(text, output);

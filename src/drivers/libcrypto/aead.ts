@@ -5,7 +5,7 @@ import { address } from '../../linux/ffi.js';
 import { bytes, checkedLength, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
-import { SessionBase } from '../session.js';
+import { SessionBase, wrongWay } from '../session.js';
 import {
   CTRL_SET_IVLEN,
   CTRL_SET_TAG,
@@ -129,7 +129,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
       return;
     }
     // The same as `seal`, written out, in memory of ours: here a view more or less can be measured.
-    if (!this.#encrypt) throw this.#wrongWay('encrypt');
+    if (!this.#encrypt) throw wrongWay(this.driver, this.direction, 'encrypt');
     const evp = this.#evp;
     const ctx = this.#ctx;
     const { address, bytes: memory } = evp.scratch;
@@ -264,7 +264,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     text: Uint8Array,
     output: Uint8Array,
   ): number {
-    if (direction !== this.direction) throw this.#wrongWay(direction);
+    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
     checkIv(this.algorithm, iv);
     const length = pair(text, output);
     const aadLength = checkedLength(aad, 'aad');
@@ -424,13 +424,6 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     if (this.#evp.cipherCtrl(this.#ctx, CTRL_SET_IVLEN, ivBytes, 0) !== 1) throw this.#broken();
     this.#ivBytes = ivBytes;
     if (this.#key && !this.#setKey(this.#key)) throw this.#broken();
-  }
-
-  #wrongWay(direction: Direction): Error {
-    return new HwcryptError(
-      'SESSION_UNUSABLE',
-      `this session was opened to ${this.direction}, not to ${direction}`,
-    );
   }
 
   #whole(): Error {

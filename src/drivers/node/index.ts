@@ -43,7 +43,7 @@ import type {
   Support,
 } from '../driver.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
-import { SessionBase } from '../session.js';
+import { SessionBase, wrongWay } from '../session.js';
 
 const DRIVER = 'node';
 
@@ -362,12 +362,7 @@ class NodeAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     this.ready();
-    if (direction !== this.direction) {
-      throw new HwcryptError(
-        'SESSION_UNUSABLE',
-        `this session was opened to ${this.direction}, not to ${direction}`,
-      );
-    }
+    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
     checkIv(this.algorithm, iv);
     bytes(aad, 'aad');
     return pair(text, output);
