@@ -252,13 +252,15 @@ function printed({ baseline, other, ratios, doubts }: Pair): string[] {
 }
 
 /** Doubts on which the verdict itself hangs. The others are notes. */
-function doubtful({ baseline, other, doubts }: Pair): string[] {
+function doubtful({ baseline, other, ratios, doubts }: Pair): string[] {
   const out: string[] = [];
   const of = (code: DoubtCode, say: (label: string, sizes: string) => string): void => {
     for (const { side, doubt, sizes } of doubts) {
       if (doubt.code !== code) continue;
       const { label } = side === 'baseline' ? baseline : other;
-      out.push(say(label, list(sizes.map(requestSize))));
+      const where =
+        sizes.length > 1 && sizes.length === ratios.length ? 'every size' : list(sizes.map(requestSize));
+      out.push(say(label, where));
     }
   };
   of(
