@@ -50,16 +50,8 @@ function machineFacts(machine: MachineFacts): Fact[] {
     ...(machine.memoryBytes === undefined ? [] : [['memory', memory(machine.memoryBytes)] as const]),
     ...text('CPU features', machine.cpuFeatures),
     ...text('compiler', machine.compiler),
-    ...(loadBefore === undefined && loadAfter === undefined
-      ? []
-      : [
-          [
-            'load',
-            `${[loadBefore, loadAfter]
-              .map((load) => (load === undefined ? '–' : digits(load)))
-              .join(' before, ')} after`,
-          ] as const,
-        ]),
+    ...(loadBefore === undefined ? [] : [['load before', digits(loadBefore)] as const]),
+    ...(loadAfter === undefined ? [] : [['load after', digits(loadAfter)] as const]),
   ];
 }
 

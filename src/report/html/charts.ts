@@ -23,7 +23,9 @@ export interface Curve {
   readonly points: readonly Point[];
   /** What the tool claims, where that is something else; drawn dashed, with hollow points. */
   readonly claimed?: readonly Point[];
-  /** From 50 to 99 of 100 requests: a band around the line. */
+  /** A thin line of the same kind: 90 of 100 requests. */
+  readonly thin?: readonly Point[];
+  /** A band around the lines: from 50 to 99 of 100 requests. */
   readonly band?: readonly { readonly bytes: number; readonly low: number; readonly high: number }[];
 }
 
@@ -67,10 +69,12 @@ function drawLines({ plot, draw }: Canvas, chart: LineChart, format: Format): Ht
     ...curve,
     points: curve.points.filter(isDrawable),
     claimed: (curve.claimed ?? []).filter(isDrawable),
+    thin: (curve.thin ?? []).filter(isDrawable),
     band: (curve.band ?? []).filter(({ bytes, low, high }) => [bytes, low, high].every(drawable)),
   }));
-  const all = curves.flatMap(({ points, claimed, band }) => [
+  const all = curves.flatMap(({ points, claimed, thin, band }) => [
     ...points,
+    ...thin,
     ...claimed,
     ...band.flatMap(({ bytes, low, high }) => [
       { bytes, value: low },
@@ -101,8 +105,9 @@ function drawLines({ plot, draw }: Canvas, chart: LineChart, format: Format): Ht
   const marks: Mark[] = [
     plot.gridX({ ticks: xTicks, strokeOpacity: 1, stroke: 'var(--grid)' }),
     plot.gridY({ ticks: yTicks, strokeOpacity: 1, stroke: 'var(--grid)' }),
-    plot.axisX({ ticks: xTicks, tickFormat: requestSize, tickSize: 0, label: null }),
-    plot.axisY({ ticks: yTicks, tickFormat: chart.yTick, tickSize: 0, label: null }),
+    // Not `tickFormat`: a logarithmic scale leaves out some of what that gives.
+    plot.axisX({ ticks: xTicks, text: xTicks.map(requestSize), tickSize: 0, label: null }),
+    plot.axisY({ ticks: yTicks, text: yTicks.map(chart.yTick), tickSize: 0, label: null }),
     ...crossovers.map(({ bytes }) =>
       plot.ruleX([bytes], {
         stroke: 'var(--mark)',
@@ -124,7 +129,8 @@ function drawLines({ plot, draw }: Canvas, chart: LineChart, format: Format): Ht
       }),
       plot.dot(claimed, { ...at, stroke: colour, fill: 'var(--page)', r: 3 }),
     ]),
-    ...curves.flatMap(({ points, look: { colour, dash, symbol } }) => [
+    ...curves.flatMap(({ points, thin, look: { colour, dash, symbol } }) => [
+      plot.line(thin, { ...at, stroke: colour, strokeWidth: 0.75 }),
       plot.line(points, {
         ...at,
         stroke: colour,

@@ -22,6 +22,8 @@ interface Column {
   readonly title: Content;
   readonly cell: (row: Row) => Content;
   readonly className?: string;
+  /** Says nothing where this holds for no row. */
+  readonly tells?: (row: Row) => boolean;
 }
 
 /** Longer tables are folded on a screen; on paper they are not. */
@@ -30,7 +32,9 @@ const LONG = 16;
 export function detailsTable(parts: Parts, series: readonly Series[], name: string): Html {
   const rows = series.flatMap((own) => rowsOf(parts, own));
   if (rows.length === 0) return html``;
-  const columns = columnsFor(parts).filter(({ cell }) => rows.some((row) => filled(cell(row))));
+  const columns = columnsFor(parts).filter(
+    ({ cell, tells }) => rows.some((row) => filled(cell(row))) && (!tells || rows.some(tells)),
+  );
   const body = rows.map(
     (row) =>
       html`<tr>${columns.map(({ cell, className }, i) => {
@@ -47,6 +51,7 @@ ${tableBox({
   caption: html`${name}`,
   head: html`${columns.map(({ title, className }, i) => html`<th scope="col"${(i === 0 || className !== undefined) && html` class="${className ?? 'name'}"`}>${title}</th>`)}`,
   rows: body,
+  columns: columns.length,
 })}</details>`;
 }
 
@@ -89,6 +94,8 @@ function columnsFor({ places, notes }: Parts): Column[] {
     },
     {
       title: html`claimed<small>MB/s</small>`,
+      tells: ({ measurement: { claimedBytesPerSecond, bytesPerSecond } }) =>
+        claimedBytesPerSecond !== undefined && claimedBytesPerSecond !== bytesPerSecond,
       cell: ({ measurement }) =>
         measurement.claimedBytesPerSecond === null
           ? 'no number'
@@ -97,6 +104,7 @@ function columnsFor({ places, notes }: Parts): Column[] {
     { title: html`without the flaw<small>MB/s</small>`, cell: ({ doubts }) => correction(doubts) },
     {
       title: html`divided by<small>for the claim</small>`,
+      tells: ({ measurement: { basis } }) => basis !== 'elapsed',
       cell: ({ measurement: { basis } }) => BASIS_WORDS[basis] ?? '',
     },
     { title: 'requests', cell: datum('requests', count) },

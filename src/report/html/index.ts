@@ -136,7 +136,11 @@ function inShort(curves: readonly SubjectComparison[], bars: readonly BarGroup[]
   const line = (name: string, text: string): Html =>
     html`<li><strong><bdi>${name}</bdi></strong>: <bdi>${shorten(text, 600)}</bdi></li>`;
   const lines = [
-    ...curves.flatMap((own) => own.pairs.map((pair) => line(heading(own), `${verdict(pair).headline}.`))),
+    ...curves.flatMap((own) =>
+      own.pairs
+        .filter(({ ratios }) => ratios.length > 0)
+        .map((pair) => line(heading(own), `${verdict(pair).headline}.`)),
+    ),
     ...bars.flatMap((group) =>
       barVerdict(group)
         .slice(0, 1)

@@ -87,6 +87,8 @@ figcaption small { font-weight: 400; display: block; }
   h1 { font-size: 1.4rem; }
   .chart.wide { display: none; }
   .chart.narrow { display: block; }
+  th .swatch { display: block; margin: 0 0 .1rem auto; }
+  th.name .swatch { margin-left: 0; }
 }
 .scroll { overflow-x: auto; margin: .75rem 0; max-width: 100%; }
 table { border-collapse: collapse; font-size: .875rem; line-height: 1.35; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
@@ -96,7 +98,7 @@ th, td { padding: .3rem .7rem; text-align: right; vertical-align: baseline; bord
 th:first-child, td:first-child { padding-left: 0; }
 thead th { vertical-align: bottom; border-bottom: 2px solid var(--rule); }
 th.name, td.name, th.text, td.text { text-align: left; }
-th.name, td.text { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; max-width: 26rem; }
+th.name, td.text { white-space: normal; overflow-wrap: anywhere; min-width: 9.5rem; max-width: 26rem; }
 th[scope=row] { font-weight: 500; }
 th small, td small { display: block; font-weight: 400; font-size: .8rem; }
 .win { font-weight: 650; color: var(--good); }
@@ -123,14 +125,19 @@ footer { margin-top: 3rem; border-top: 1px solid var(--rule); padding-top: .5rem
   details::details-content { content-visibility: visible; block-size: auto; }
   summary { list-style: none; }
   .short { border: 1px solid var(--rule); }
-  h1, h2, h3, figcaption, caption, .verdict, .legend { break-after: avoid; }
+  h1, h2, h3, figcaption, caption, summary, .verdict, .legend { break-after: avoid; }
   figure, .legend, .short, .few, tr, .notes li { break-inside: avoid; }
   h2 { margin-top: 1.5rem; }
   p, li { orphans: 3; widows: 3; }
-  .chart.wide { max-width: 15.5cm; margin: 0; }
+  .chart.wide { max-width: 17cm; margin: 0; }
   .scroll { overflow: visible; }
   table { font-size: .8rem; }
-  th, td { padding: .15rem .4rem; white-space: normal; overflow-wrap: anywhere; }
+  th, td { padding: .15rem .4rem; }
+  th, td.text { white-space: normal; }
+  td.text, th.name { overflow-wrap: anywhere; min-width: 4rem; }
+  .many table { font-size: .62rem; }
+  th small, td small { font-size: .9em; }
+  .many th, .many td { padding: .1rem .2rem; }
   thead { display: table-header-group; }
   a { color: inherit; text-decoration: none; }
   .swatch, .chart { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

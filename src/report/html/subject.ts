@@ -1,6 +1,6 @@
 /** One subject (algorithm and operation) over several request sizes: charts, tables, what they stand on. Room `report`. */
-import type { Fit, FitProblem, Series, SubjectComparison } from '../../bench/comparison/index.js';
-import { requestSize, roughSize } from '../units.js';
+import type { Fit, FitProblem, Line, Series, SubjectComparison } from '../../bench/comparison/index.js';
+import { percent, requestSize, roughSize } from '../units.js';
 import { verdictText } from '../verdict.js';
 import type { Canvas } from './canvas.js';
 import { type Curve, hasPoints, lineChart } from './charts.js';
@@ -164,10 +164,11 @@ function latencyFigure(canvas: Canvas, id: string, name: string, shown: readonly
     label: shorten(label),
     look,
     points: latencies.map(({ bytes, p50Ns }) => ({ bytes, value: p50Ns })),
+    thin: latencies.map(({ bytes, p90Ns }) => ({ bytes, value: p90Ns })),
     band: latencies.map(({ bytes, p50Ns, p99Ns }) => ({ bytes, low: p50Ns, high: p99Ns })),
   }));
   if (!hasPoints(curves)) return html``;
-  return html`<figure><figcaption>Time of one request<small>The line is the median, the band reaches up to what 99 of 100 requests took at most.</small></figcaption>
+  return html`<figure><figcaption>Time of one request<small>The median as a line; 90 of 100 requests took no longer than the thin line, 99 no longer than the band reaches.</small></figcaption>
 ${legend(
   known.filter(({ latencies }) => latencies.length > 0),
   false,
@@ -209,7 +210,7 @@ function fitTable({ series, fits }: SubjectComparison): Html {
   const body = rows.map(({ own, fit: { line, problem }, look }) => {
     const cells =
       line && problem === undefined
-        ? html`<td>${time(Math.max(0, line.fixedNs))} <span class="none">± ${time(line.fixedNsError)}</span></td><td>${digits(line.nsPerByte)} ns <span class="none">± ${digits(Number(line.nsPerByteError.toPrecision(2)))}</span></td><td>${line.peakBytesPerSecond === undefined ? '–' : `${megabytesPerSecond(line.peakBytesPerSecond)} MB/s`}</td><td>${line.halfPeakBytes === undefined ? '–' : roughSize(line.halfPeakBytes)}</td>`
+        ? html`<td>${fixedCost(line)}</td><td>${digits(line.nsPerByte)} ns${error(line.nsPerByteError / line.nsPerByte)}</td><td>${line.peakBytesPerSecond === undefined ? '–' : `${megabytesPerSecond(line.peakBytesPerSecond)} MB/s`}</td><td>${line.halfPeakBytes === undefined ? '–' : roughSize(line.halfPeakBytes)}</td>`
         : html`<td class="text none" colspan="4">${FIT_PROBLEMS[problem!] ?? 'no line'}</td>`;
     return html`<tr><th scope="row" class="name">${swatch(look)}${say(own.label, 40)}</th>${cells}</tr>`;
   });
@@ -219,4 +220,13 @@ function fitTable({ series, fits }: SubjectComparison): Html {
     head: html`<th scope="col" class="name">series</th><th scope="col">a, for each request</th><th scope="col">b, for each byte</th><th scope="col">limit for large requests</th><th scope="col">half of it from</th>`,
     rows: body,
   });
+}
+
+function fixedCost({ fixedNs, fixedNsError }: Line): Html {
+  if (fixedNs <= 0 || fixedNs < 2 * fixedNsError) return html`<span class="none">none to be seen</span>`;
+  return html`${time(fixedNs)}${error(fixedNsError / fixedNs)}`;
+}
+
+function error(share: number): Html {
+  return html` <span class="none">± ${share < 0.0005 ? '0 %' : percent(share)}</span>`;
 }
