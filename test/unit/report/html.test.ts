@@ -8,7 +8,7 @@ import { importResults } from '#src/interop/index.js';
 import { type ReportOptions, reportPage } from '#src/report/html/index.js';
 import { shorten, visible } from '#src/report/html/markup.js';
 import { attributeOf, pointedAt, Tree, textOf, wholeSet } from '../../helpers/page.js';
-import { MT7688 } from '../bench/results.js';
+import { MT7688, row, run, set } from '../bench/results.js';
 import { fixture, fixtures, setOf } from '../interop/fixtures.js';
 
 /** A claimed 414x that is 15.5x. */
@@ -301,4 +301,42 @@ test('any results at all make a sound page', async () => {
     }),
     { numRuns: 60 },
   );
+});
+
+test('any numbers can be drawn', async () => {
+  const number = fc.oneof(
+    { weight: 3, arbitrary: fc.double({ min: 1, max: 1e10, noNaN: true }) },
+    { weight: 1, arbitrary: fc.constantFrom(0, 1e-3, 5e-324, 1e18, 1e300, Number.MAX_VALUE) },
+  );
+  const size = fc.oneof(
+    fc.constantFrom(1, 16, 64, 1024, 8192, 65536),
+    fc.nat(2 ** 31),
+    fc.constantFrom(1e15, 1e300),
+  );
+  const measurement = fc.record(
+    {
+      requestBytes: size,
+      bytesPerSecond: number,
+      claimedBytesPerSecond: number,
+      requests: number,
+      elapsedNs: number,
+      userNs: number,
+      systemNs: number,
+      latency: fc.record({ p50Ns: number, p90Ns: number, p99Ns: number }),
+      rounds: fc.record({ count: fc.nat(9), spread: number }),
+      driver: fc.constantFrom('a', 'b', 'c'),
+    },
+    { requiredKeys: ['requestBytes', 'bytesPerSecond', 'driver'], noNullPrototype: true },
+  );
+  let charts = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(measurement, { maxLength: 20 }), async (rows) => {
+      const one = set('x.json', [
+        run(rows.map(({ requestBytes, bytesPerSecond, ...more }) => row(requestBytes, bytesPerSecond, more))),
+      ]);
+      charts += (await pageOf([one])).ofClass('chart').length;
+    }),
+    { numRuns: 60 },
+  );
+  assert.ok(charts > 200, `${charts} charts`);
 });
