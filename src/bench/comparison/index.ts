@@ -19,6 +19,7 @@ export {
   ratios,
 } from './crossover.js';
 export { type Fit, type FitProblem, fitLine, type Line, predictNs } from './fit.js';
+export { compareKdfs, type KdfComparison, type KdfRow } from './kdf.js';
 export { setLabels } from './labels.js';
 export { least, most } from './numbers.js';
 export {

@@ -1,5 +1,5 @@
 /** `hwcrypt compare`: results of any tool and machine, put side by side. */
-import { compare, type SubjectComparison } from '../../bench/comparison/index.js';
+import { compare, compareKdfs, type SubjectComparison } from '../../bench/comparison/index.js';
 import type { ResultSet } from '../../bench/model.js';
 import { printable } from '../../enc/io.js';
 import { comparisonCsv, comparisonJson } from '../../report/comparison/data.js';
@@ -68,6 +68,10 @@ async function run(given: Given, operands: readonly string[], measure: Measure):
     ...(isBaseline ? { baseline: isBaseline } : {}),
   }).filter(chosen(algorithms));
   if (isBaseline) checkBaseline(found, isBaseline, baseline!);
+  const kdfs = compareKdfs(sets, { labels: labelsOf(measured) }).filter(
+    ({ kdf }) => algorithms.length === 0 || algorithms.includes(kdf),
+  );
+  const beside = kdfs.some(({ rows }) => rows.length > 1);
 
   if (given.has('json')) {
     writeText(
@@ -75,20 +79,22 @@ async function run(given: Given, operands: readonly string[], measure: Measure):
         found,
         sets,
         measured.map(({ unread }) => unread),
+        kdfs,
       ),
     );
   } else if (given.has('csv')) writeText(comparisonCsv(found));
-  else if (found.some(({ pairs }) => pairs.length > 0)) {
+  else if (beside || found.some(({ pairs }) => pairs.length > 0)) {
     const columns = terminalColumns();
     writeText(
       comparisonText(found, sets, {
         columns: Math.max(NARROWEST, columns ?? PIPE_COLUMNS),
         ascii: !utf8Locale(),
         plot: isTerminal() && !given.has('no-plot'),
+        kdfs,
       }),
     );
   }
-  if (found.some(({ pairs }) => pairs.some(({ ratios }) => ratios.length > 0))) return status;
+  if (beside || found.some(({ pairs }) => pairs.some(({ ratios }) => ratios.length > 0))) return status;
   reportNothing(measured, found, algorithms);
   return status === 0 ? EXIT_FAILURE : status;
 }

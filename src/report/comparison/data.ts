@@ -1,5 +1,12 @@
 /** A comparison as data: JSON as docs/json.md describes it, and CSV. Room `report`. */
-import type { Fit, Pair, Point, Series, SubjectComparison } from '../../bench/comparison/index.js';
+import type {
+  Fit,
+  KdfComparison,
+  Pair,
+  Point,
+  Series,
+  SubjectComparison,
+} from '../../bench/comparison/index.js';
 import type { ResultSet, SkippedLine } from '../../bench/model.js';
 import { csvLine } from '../../interop/index.js';
 import { verdictText } from '../verdict.js';
@@ -15,6 +22,7 @@ export function comparisonJson(
   found: readonly SubjectComparison[],
   sets: readonly ResultSet[],
   unread: readonly Unread[],
+  kdfs: readonly KdfComparison[] = [],
 ): string {
   const value = {
     sources: sets.map(({ source, tool, toolVersion, measuredAt, machine }) => ({
@@ -29,6 +37,14 @@ export function comparisonJson(
       baseline: baseline?.label,
       series: series.map((own, i) => seriesData(own, fits[i]!)),
       pairs: pairs.map(pairData),
+    })),
+    kdfs: kdfs.map(({ rows, ...kdf }) => ({
+      ...kdf,
+      rows: rows.map(({ measurement: { doubts, ...own }, ...row }) => ({
+        ...row,
+        ...own,
+        doubts: doubts.map(({ code }) => code),
+      })),
     })),
     notes: comparisonNotes(found),
     unread,

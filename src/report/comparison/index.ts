@@ -3,11 +3,18 @@
  *
  * Room `report`. Tables are laid out for the columns there are; a table of many series falls into several before it runs over.
  */
-import { least, most, type Series, type SubjectComparison } from '../../bench/comparison/index.js';
+import {
+  type KdfComparison,
+  least,
+  most,
+  type Series,
+  type SubjectComparison,
+} from '../../bench/comparison/index.js';
 import type { ResultSet } from '../../bench/model.js';
 import { throughputPlot } from '../plot.js';
 import { requestSize } from '../units.js';
 import { fitLines } from './fits.js';
+import { kdfText } from './kdf.js';
 import { type Context, grouped, hanging, heading, paragraph, subjectHeading, verdicts } from './layout.js';
 import { matrices } from './matrix.js';
 import { comparisonNotes } from './notes.js';
@@ -20,6 +27,7 @@ export interface ComparisonTextOptions {
   readonly ascii: boolean;
   /** Plots of subjects with several sizes too. */
   readonly plot: boolean;
+  readonly kdfs?: readonly KdfComparison[];
 }
 
 /** More plots than these are scrolled past. */
@@ -31,7 +39,9 @@ export function comparisonText(
   options: ComparisonTextOptions,
 ): string {
   const compared = found.filter(({ pairs }) => pairs.length > 0);
-  const letters = lettersOf(compared);
+  const kdfs = (options.kdfs ?? []).filter(({ rows }) => rows.length > 1);
+  const all = [...compared.flatMap(({ series }) => series), ...kdfs.flatMap(({ rows }) => rows)];
+  const letters = lettersOf(all);
   const common = (own: SubjectComparison): number => most(own.pairs.map(({ ratios }) => ratios.length));
   const curves = compared.filter((own) => common(own) > 1);
   const single = compared.filter((own) => common(own) === 1);
@@ -44,10 +54,11 @@ export function comparisonText(
     plot: options.plot && curves.length <= MOST_PLOTS,
   };
   const parts = [
-    legend(compared, sets, context),
+    `${legend(all, sets, context)}${compared.length > 0 ? paragraph('MB/s are 10^6 bytes a second of elapsed time.', options.columns) : ''}`,
     ...curves.map((own) => curveText(own, context)),
     ...matrices(single, context),
     ...apart.map((own) => `${heading(own)}\n${verdicts(own, context)}`),
+    kdfText(kdfs, context),
     aloneText(alone, options.columns),
     notesText(compared, context),
     options.plot && curves.length > MOST_PLOTS
@@ -61,32 +72,32 @@ export function comparisonText(
 }
 
 /** A, B … Z, then A2 …, in order of appearance. */
-function lettersOf(found: readonly SubjectComparison[]): Map<string, string> {
+function lettersOf(list: readonly { readonly label: string }[]): Map<string, string> {
   const out = new Map<string, string>();
-  for (const { series } of found) {
-    for (const { label } of series) {
-      if (out.has(label)) continue;
-      const round = Math.floor(out.size / 26);
-      out.set(label, `${String.fromCharCode(65 + (out.size % 26))}${round === 0 ? '' : round + 1}`);
-    }
+  for (const { label } of list) {
+    if (out.has(label)) continue;
+    const round = Math.floor(out.size / 26);
+    out.set(label, `${String.fromCharCode(65 + (out.size % 26))}${round === 0 ? '' : round + 1}`);
   }
   return out;
 }
 
+type Labelled = Pick<Series, 'label' | 'set' | 'run'> &
+  Partial<Pick<Series, 'driver' | 'kernelDriver' | 'parallel'>>;
+
 /** Who the letters are. */
-function legend(found: readonly SubjectComparison[], sets: readonly ResultSet[], context: Context): string {
-  const by = new Map<string, Series[]>();
-  for (const { series } of found)
-    for (const own of series) {
-      const known = by.get(own.label);
-      if (known) known.push(own);
-      else by.set(own.label, [own]);
-    }
+function legend(all: readonly Labelled[], sets: readonly ResultSet[], context: Context): string {
+  const by = new Map<string, Labelled[]>();
+  for (const own of all) {
+    const known = by.get(own.label);
+    if (known) known.push(own);
+    else by.set(own.label, [own]);
+  }
   const lines = [...by].map(([label, list]) => {
-    const [first] = list as [Series];
+    const [first] = list as [Labelled];
     const set = sets[first.set]!;
     const facts = [
-      first.source === '-' ? 'standard input' : first.source,
+      set.source === '-' ? 'standard input' : set.source,
       `${set.tool}${set.toolVersion === undefined ? '' : ` ${set.toolVersion}`}`,
       few(list.map(({ driver }) => driver)),
       few(list.map(({ kernelDriver }) => kernelDriver)),
@@ -96,7 +107,7 @@ function legend(found: readonly SubjectComparison[], sets: readonly ResultSet[],
     ].filter((fact) => fact !== undefined && fact !== '' && fact !== label);
     return hanging(`${context.letters.get(label)}  ${label}: `, facts.join(', '), context.columns, 3);
   });
-  return `${lines.join('')}${paragraph('MB/s are 10^6 bytes a second of elapsed time.', context.columns)}`;
+  return lines.join('');
 }
 
 /** Which of a text's runs it is, where nothing else may tell. */

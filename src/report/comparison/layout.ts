@@ -79,14 +79,36 @@ export interface Cells {
 
 const GAP = 2;
 
-export function width(columns: readonly Cells[]): number {
+function width(columns: readonly Cells[]): number {
   return columns.reduce(
     (sum, { title, cells }) => sum + GAP + most([title.length, ...cells.map((cell) => cell.length)]),
     -GAP,
   );
 }
 
-export function tableOf(columns: readonly Cells[]): string {
+/**
+ * Columns side by side, as many of the `others` as there is room for; the rest in tables below, each with the `first` columns again. In a narrow
+ * terminal what was printed is left out.
+ */
+export function inTables(
+  first: readonly Cells[],
+  others: readonly (readonly Cells[])[],
+  columns: number,
+): string {
+  const tables: string[] = [];
+  for (let from = 0; from < others.length; ) {
+    let count = 1;
+    const whole = (n: number): Cells[] => [...first, ...others.slice(from, from + n).flat()];
+    const narrow = width(whole(1)) > columns;
+    const chosen = (n: number): Cells[] => (narrow ? whole(n).filter(({ printed }) => !printed) : whole(n));
+    while (from + count < others.length && width(chosen(count + 1)) <= columns) count++;
+    tables.push(tableOf(chosen(count)));
+    from += count;
+  }
+  return tables.join('\n');
+}
+
+function tableOf(columns: readonly Cells[]): string {
   const titles = columns.map(({ title, align }): Column => ({ title, align: align ?? 'right' }));
   const rows = columns[0]!.cells.map((_, i) => columns.map(({ cells }) => cells[i]!));
   return table(titles, rows);
@@ -104,13 +126,13 @@ export const rateCell = ({ bytesPerSecond, estimated }: Point): string =>
   `${estimated ? '~' : ''}${threeFigures(bytesPerSecond / 1e6)}`;
 
 export function ratioCell(at: RatioAt | undefined): string {
-  if (at === undefined) return '-';
-  const { ratio } = at;
-  const text =
-    ratio < 0.095 || ratio >= 1e7
-      ? threeFigures(Number(ratio.toPrecision(2)))
-      : ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
-  return `${text}${at.outcome === 'even' ? '=' : 'x'}`;
+  return at === undefined ? '-' : `${ratioText(at.ratio)}${at.outcome === 'even' ? '=' : 'x'}`;
+}
+
+/** Two decimals, and two figures of what is too small or too large for that. */
+export function ratioText(ratio: number): string {
+  if (ratio < 0.095 || ratio >= 1e7) return threeFigures(Number(ratio.toPrecision(2)));
+  return ratio.toFixed(ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0);
 }
 
 export function paragraph(text: string, columns: number): string {

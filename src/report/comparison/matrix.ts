@@ -12,12 +12,12 @@ import {
   type Cells,
   type Context,
   grouped,
+  inTables,
   LEFT_OUT,
   paragraph,
   rateCell,
   ratioCell,
   subjectHeading,
-  tableOf,
   verdicts,
 } from './layout.js';
 
@@ -50,28 +50,28 @@ function matrix(list: readonly SubjectComparison[], context: Context): string {
     const point = series.points.find(({ requestBytes }) => requestBytes === size);
     return point ? rateCell(point) : series.leftOut.length > 0 ? LEFT_OUT[series.leftOut[0]!.reason] : '-';
   };
-  const columns: Cells[] = [
+  const fixed: Cells[] = [
     { title: 'algorithm', cells: rows.map(({ own }) => subjectHeading(own)), align: 'left' },
     ...(sizes.size > 1 ? [{ title: 'request', cells: rows.map(({ size }) => requestSize(size)) }] : []),
     {
       title: `${letter(first.baseline!)} MB/s`,
       cells: rows.map(({ own, size }) => figure(own.baseline!, size)),
     },
-    ...first.pairs.flatMap((_, index): Cells[] => [
-      {
-        title: `${letter(first.pairs[index]!.other)} MB/s`,
-        cells: rows.map(({ own, size }) => figure(own.pairs[index]!.other, size)),
-      },
-      {
-        title: `${letter(first.pairs[index]!.other)}/${letter(first.baseline!)}`,
-        cells: rows.map(({ own, size }) =>
-          ratioCell(own.pairs[index]!.ratios.find(({ requestBytes }) => requestBytes === size)),
-        ),
-      },
-      ...corrected(list.map((own) => own.pairs[index]!)),
-    ]),
   ];
-  const mark = columns.some(({ title }) => title === CORRECTED)
+  const others = first.pairs.map((_, index): Cells[] => [
+    {
+      title: `${letter(first.pairs[index]!.other)} MB/s`,
+      cells: rows.map(({ own, size }) => figure(own.pairs[index]!.other, size)),
+    },
+    {
+      title: `${letter(first.pairs[index]!.other)}/${letter(first.baseline!)}`,
+      cells: rows.map(({ own, size }) =>
+        ratioCell(own.pairs[index]!.ratios.find(({ requestBytes }) => requestBytes === size)),
+      ),
+    },
+    ...corrected(list.map((own) => own.pairs[index]!)),
+  ]);
+  const mark = others.flat().some(({ title }) => title === CORRECTED)
     ? paragraph(`${CORRECTED}: without what the tool is known to count too much`, context.columns)
     : '';
   const title = sizes.size === 1 ? `Requests of ${requestSize([...sizes][0]!)}` : 'One size each';
@@ -79,7 +79,7 @@ function matrix(list: readonly SubjectComparison[], context: Context): string {
     .map((sentence) => paragraph(sentence, context.columns))
     .join('');
   const words = list.length === 1 ? verdicts(first, context) : summaries;
-  return `${title}\n${'-'.repeat(title.length)}\n${words}\n${tableOf(columns)}${mark}`;
+  return `${title}\n${'-'.repeat(title.length)}\n${words}\n${inTables(fixed, others, context.columns)}${mark}`;
 }
 
 const CORRECTED = 'corrected';

@@ -1,16 +1,7 @@
 /** Figures by request size: a column for each series, and one for its ratio to the baseline. Room `report`. */
 import type { Series, SubjectComparison } from '../../bench/comparison/index.js';
 import { requestSize, threeFigures } from '../units.js';
-import {
-  type Cells,
-  type Context,
-  LEFT_OUT,
-  paragraph,
-  rateCell,
-  ratioCell,
-  tableOf,
-  width,
-} from './layout.js';
+import { type Cells, type Context, inTables, LEFT_OUT, paragraph, rateCell, ratioCell } from './layout.js';
 
 /** Throughput by size, each series beside the others and its ratio to the baseline; in several tables where there is no room for all. */
 export function sizesTable(own: SubjectComparison, context: Context): string {
@@ -30,17 +21,6 @@ export function sizesTable(own: SubjectComparison, context: Context): string {
       },
     ];
   });
-  const tables: string[] = [];
-  for (let from = 0; from < others.length; ) {
-    let count = 1;
-    const whole = (n: number): Cells[] => [first, ...base, ...others.slice(from, from + n).flat()];
-    // In a narrow terminal what was printed is left to the verdict.
-    const narrow = width(whole(1)) > context.columns;
-    const columns = (n: number): Cells[] => (narrow ? whole(n).filter(({ printed }) => !printed) : whole(n));
-    while (from + count < others.length && width(columns(count + 1)) <= context.columns) count++;
-    tables.push(tableOf(columns(count)));
-    from += count;
-  }
   const marks = [
     [...base, ...others.flat()].some(({ cells }) => cells.some((cell) => cell.startsWith('~')))
       ? '~ from counts and nominal seconds'
@@ -49,7 +29,7 @@ export function sizesTable(own: SubjectComparison, context: Context): string {
       ? '= even, as far as can be told'
       : '',
   ].filter((mark) => mark !== '');
-  return `${tables.join('\n')}${marks.length > 0 ? paragraph(marks.join('; '), context.columns) : ''}`;
+  return `${inTables([first, ...base], others, context.columns)}${marks.length > 0 ? paragraph(marks.join('; '), context.columns) : ''}`;
 }
 
 /** CPU time, where all of it is known: what an engine saves even where it is no faster. */
@@ -57,20 +37,16 @@ export function cpuTable(own: SubjectComparison, context: Context): string {
   const known = own.series.filter(({ points }) => points.some(({ cpu }) => cpu?.scope === 'user+system'));
   if (known.length === 0) return '';
   const sizes = sizesOf(known);
-  const columns: Cells[] = [
-    { title: 'request', cells: sizes.map(requestSize) },
-    ...known.map(({ label, points }): Cells => {
-      const at = new Map(points.map(({ requestBytes, cpu }) => [requestBytes, cpu]));
-      return {
-        title: context.letters.get(label)!,
-        cells: sizes.map((size) => {
-          const cost = at.get(size);
-          return cost?.scope === 'user+system' ? threeFigures(cost.nsPerByte) : '-';
-        }),
-      };
-    }),
-  ];
-  return `${paragraph('CPU time, user and system, ns a byte:', context.columns)}${tableOf(columns)}`;
+  const request: Cells = { title: 'request', cells: sizes.map(requestSize) };
+  const costs = known.map(({ label, points }): Cells[] => {
+    const at = new Map(points.map(({ requestBytes, cpu }) => [requestBytes, cpu]));
+    const cells = sizes.map((size) => {
+      const cost = at.get(size);
+      return cost?.scope === 'user+system' ? threeFigures(cost.nsPerByte) : '-';
+    });
+    return [{ title: context.letters.get(label)!, cells }];
+  });
+  return `${paragraph('CPU time, user and system, ns a byte:', context.columns)}${inTables([request], costs, context.columns)}`;
 }
 
 function sizesOf(series: readonly Series[]): number[] {

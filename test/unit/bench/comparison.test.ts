@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   compare,
+  compareKdfs,
   crossover,
   type Pair,
   predictNs,
@@ -300,6 +301,42 @@ test('CPU time for each byte, and what is freed', () => {
   ]);
   assert.deepEqual(freed(rates(1e6, 1e6), rates(1e5)), [], 'part of it is not compared with all of it');
   assert.deepEqual(freed(rates(0, 0), rates(1e5, 0)), []);
+});
+
+test('key derivations: rates have a ratio, parameters have none', () => {
+  const found = compareKdfs(
+    read(
+      'a.txt',
+      'PBKDF2-sha256     4000000 iterations per second for 256-bit key\nargon2id      4 iterations, 500000 memory, 4 parallel threads (CPUs) for 256-bit key (requested 2000 ms time)\n',
+    ).concat(
+      read(
+        'b.txt',
+        'PBKDF2-sha256      125000 iterations per second for 256-bit key\nPBKDF2-whirlpool      N/A\nargon2id      4 iterations, 26000 memory, 4 parallel threads (CPUs) for 256-bit key (requested 2000 ms time)\n',
+      ),
+    ),
+  );
+  assert.deepEqual(
+    found.map(({ kdf, hash, rows }) => [kdf, hash, rows.map(({ label, ratio }) => [label, ratio])]),
+    [
+      [
+        'pbkdf2',
+        'sha256',
+        [
+          ['a', undefined],
+          ['b', 0.03125],
+        ],
+      ],
+      [
+        'argon2id',
+        undefined,
+        [
+          ['a', undefined],
+          ['b', undefined],
+        ],
+      ],
+      ['pbkdf2', 'whirlpool', [['b', undefined]]],
+    ],
+  );
 });
 
 test('a lead that the fits would end outside of what was measured is told as an extrapolation', () => {

@@ -88,6 +88,15 @@ test('nothing to compare is status 1, and for each file what could be read', () 
   assert.match(other.stderr, /nothing there is rc4/);
 });
 
+test('key derivations alone are something to compare', () => {
+  const [a, b] = ['4000000', '125000'].map((rate, i) =>
+    file(`kdf-${'ab'[i]}.txt`, `PBKDF2-sha256     ${rate} iterations per second for 256-bit key\n`),
+  ) as [string, string];
+  const { status, stdout } = hwcrypt(['compare', a, b], { cwd });
+  assert.equal(status, 0);
+  assert.match(stdout, /^PBKDF2 sha256, 256 bits +4000000 +125000 +0\.031x$/m);
+});
+
 test('--verbose tells each line that could not be read', () => {
   const { stderr } = hwcrypt(['compare', software, prose, '--verbose'], { cwd });
   assert.match(stderr, /prose\.txt: line 4: not a line of a known benchmark: Of anything\./);

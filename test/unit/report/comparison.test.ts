@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compare } from '#src/bench/comparison/index.js';
+import { compare, compareKdfs } from '#src/bench/comparison/index.js';
 import type { ResultSet } from '#src/bench/model.js';
 import { importResults } from '#src/interop/index.js';
 import { comparisonCsv, comparisonJson } from '#src/report/comparison/data.js';
@@ -91,6 +91,28 @@ test('more series than there is room for fall into several tables', () => {
   assert.ok(widest(out) <= 80);
   assert.equal(out.match(/^request +A MB\/s/gm)?.length, 2);
   for (const letter of ['B', 'C', 'D', 'E', 'F', 'G']) assert.match(out, new RegExp(` ${letter}/A`));
+});
+
+test('key derivations beside each other', () => {
+  const sets = ['cryptsetup-noafalg.txt', 'cryptsetup-collapsed.txt'].flatMap(
+    (source) => importResults(fixture(source), { source }).sets,
+  );
+  const out = comparisonText(compare(sets), sets, {
+    columns: 80,
+    ascii: true,
+    plot: false,
+    kdfs: compareKdfs(sets),
+  });
+  assert.match(out, /^A {2}noafalg: cryptsetup-noafalg\.txt/);
+  assert.match(
+    out,
+    /^Key derivation\n-+\niterations a second +A +B +B\/A\nPBKDF2 sha1, 256 bits +\d+ +\d+ +0\.\d+x$/m,
+  );
+  assert.match(
+    out,
+    /^iterations and memory in 2000 ms +A +B\nargon2i, 256 bits +4 x \d+ MiB, \d thr\. +4 x \d+ MiB/m,
+  );
+  assert.ok(widest(out) <= 80, out);
 });
 
 test('CPU time is in a table of its own where all of it is known', () => {
