@@ -5,7 +5,7 @@ import { alike, summarySentences } from '../comparison/matrix.js';
 import { requestSize } from '../units.js';
 import { verdictText } from '../verdict.js';
 import type { Canvas } from './canvas.js';
-import { barChart } from './charts.js';
+import { barChart, describeBars, drawableBars } from './charts.js';
 import { detailsTable } from './details.js';
 import { megabytesPerSecond, ratioText } from './figures.js';
 import { barSwatch, look } from './look.js';
@@ -93,7 +93,7 @@ function figure(
 ): Html {
   const own = subjects.filter(({ subject }) => subject.operation === operation);
   const groups = own.map(({ subject }) => algorithmName(subject));
-  const bars = own.flatMap(({ series }, row) =>
+  const all = own.flatMap(({ series }, row) =>
     series.flatMap(({ label, points: [point] }) =>
       point
         ? [
@@ -107,17 +107,18 @@ function figure(
         : [],
     ),
   );
+  const bars = drawableBars(all);
   if (bars.length === 0) return html``;
+  const used = labels.slice(0, Math.max(...bars.map(({ series }) => series)) + 1);
   const words = operationWords(operation);
   const title = `Throughput in MB/s${words ? `, ${words}` : ''}`;
   return html`<figure><figcaption>${title}<small>${requestBytes !== undefined && `Requests of ${requestSize(requestBytes)}. `}MB/s are 10⁶ bytes a second of elapsed time.</small></figcaption>
-<ul class="legend">${labels.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
+${bars.length < all.length && html`<p class="soft">${bars.length} of ${all.length} figures are drawn; the table has all of them.</p>`}
+<ul class="legend">${used.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
 ${barChart(canvas, {
   id,
   title,
-  description: bars
-    .map(({ group, series, text }) => `${shorten(groups[group]!)}, ${shorten(labels[series]!, 40)}: ${text}.`)
-    .join(' '),
+  description: describeBars(bars, groups, labels),
   groups,
   bars,
 })}
@@ -131,7 +132,9 @@ function table({ places, notes }: Parts, { subjects }: BarGroup, labels: readonl
     (label) =>
       label !== baseline &&
       subjects.some(({ pairs }) =>
-        pairs.some((pair) => pair.other.label === label && pair.ratios.length > 0),
+        pairs.some(
+          (pair) => pair.other.label === label && pair.baseline.label === baseline && pair.ratios.length > 0,
+        ),
       ),
   );
   const common = new Map(
@@ -152,7 +155,8 @@ function table({ places, notes }: Parts, { subjects }: BarGroup, labels: readonl
     const { series, pairs } = comparison;
     const cells = labels.map((label) => {
       const own = series.find((one) => one.label === label);
-      const at = pairs.find(({ other }) => other.label === label)?.ratios[0];
+      const at = pairs.find((pair) => pair.other.label === label && pair.baseline.label === baseline)
+        ?.ratios[0];
       const side = at?.outcome === 'faster' ? 'win' : at?.outcome === 'slower' ? 'lose' : 'even';
       const ratio =
         compared.includes(label) &&

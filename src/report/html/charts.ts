@@ -178,7 +178,9 @@ function labels({ id, title, description }: Pick<LineChart, 'id' | 'title' | 'de
 
 /** From the least to the largest with some room around; one value alone gets room too. */
 function spread(values: readonly number[], room: number): [number, number] {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+  // Not `Math.min(...values)`: there may be more of them than a call takes.
+  const low = values.reduce((least, value) => Math.min(least, value));
+  const high = values.reduce((most, value) => Math.max(most, value));
   const wider = low === high ? room * 2 : room;
   return [low / wider, high * wider];
 }
@@ -265,6 +267,7 @@ export interface BarChart {
   readonly description: string;
   /** Names of the rows. */
   readonly groups: readonly string[];
+  /** `drawableBars`, one at least. */
   readonly bars: readonly Bar[];
 }
 
@@ -272,11 +275,33 @@ export function barChart(canvas: Canvas, chart: BarChart): Html {
   return html`${[WIDE, NARROW].map((format) => drawBars(canvas, chart, format))}`;
 }
 
+/** A chart of more is not looked at; the table below has all of them. */
+const MOST_ROWS = 60;
+const MOST_SERIES = 24;
+
+/** Those that can be drawn, in a chart that can be looked at; a chart needs one at least. */
+export function drawableBars(bars: readonly Bar[]): Bar[] {
+  const usable = bars.filter(({ value, series }) => value >= 0 && value <= 1e24 && series < MOST_SERIES);
+  const rows = new Set([...new Set(usable.map(({ group }) => group))].slice(0, MOST_ROWS));
+  return usable.filter(({ group }) => rows.has(group));
+}
+
+/** In words, for those who do not see it. */
+export function describeBars(
+  bars: readonly Bar[],
+  groups: readonly string[],
+  labels: readonly string[],
+): string {
+  return bars
+    .map(({ group, series, text }) => `${shorten(groups[group]!)}, ${shorten(labels[series]!, 40)}: ${text}.`)
+    .join(' ');
+}
+
 function drawBars({ plot, draw }: Canvas, chart: BarChart, format: Format): Html {
-  const bars = chart.bars.filter(({ value }) => value >= 0 && value <= 1e24);
+  const { bars } = chart;
+  const rows = [...new Set(bars.map(({ group }) => group))];
   const most = format === WIDE ? 34 : 17;
   // By number, since two rows may have one name.
-  const rows = [...new Set(bars.map(({ group }) => group))];
   const shown = new Map(rows.map((row) => [row, shorten(visible(chart.groups[row] ?? ''), most)]));
   const series = [...new Set(bars.map(({ series }) => series))].sort((a, b) => a - b);
   const margin = 14 + Math.max(...[...shown.values()].map(textWidth));

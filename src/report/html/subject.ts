@@ -15,6 +15,10 @@ import { heading, implementationWords, say } from './words.js';
 
 /** Nearer to each other than this, claimed and true figure are one line. */
 const SAME = 0.02;
+/** More lines in one chart cannot be told apart, more charts and sentences are not looked at. The tables have everything. */
+const MOST_CURVES = 24;
+const MOST_CHARTS = 100;
+const MOST_SENTENCES = 24;
 
 export function subjectSection(
   parts: Parts,
@@ -27,8 +31,10 @@ export function subjectSection(
   const { notes } = parts;
   const name = heading(comparison);
   const shown = series.map((own, i) => ({ ...own, look: look(i) }));
-  const claimed = shown.some(claimsDiffer);
-  const curves: Curve[] = shown.map((own) => ({
+  const withPoints = shown.filter(({ points }) => points.length > 0);
+  const drawn = index < MOST_CHARTS ? withPoints.slice(0, MOST_CURVES) : [];
+  const claimed = drawn.some(claimsDiffer);
+  const curves: Curve[] = drawn.map((own) => ({
     label: shorten(own.label),
     look: own.look,
     points: own.points.map(({ requestBytes, bytesPerSecond }) => ({
@@ -45,11 +51,11 @@ export function subjectSection(
   );
   return html`<section id="${id}" aria-labelledby="${id}-h">
 <h2 id="${id}-h"><bdi>${name}</bdi></h2>
-${pairs.map((pair) => html`<p class="verdict"><bdi>${shorten(verdictText(pair), 1200)}</bdi></p>`)}
+${pairs.slice(0, MOST_SENTENCES).map((pair) => html`<p class="verdict"><bdi>${shorten(verdictText(pair), 1200)}</bdi></p>`)}
 ${
   hasPoints(curves) &&
   html`<figure><figcaption>Throughput by request size<small>Both scales logarithmic; MB/s are 10⁶ bytes a second of elapsed time.${crossovers.length > 0 && ' The dotted upright line is where two of them are as fast as each other.'}</small></figcaption>
-${legend(shown, claimed)}
+${legend(drawn, claimed)}
 ${lineChart(canvas, {
   id: `${id}-rate`,
   title: `${name}: throughput by request size`,
@@ -60,9 +66,10 @@ ${lineChart(canvas, {
 })}
 </figure>`
 }
+${drawn.length < withPoints.length && html`<p class="soft">${drawn.length} of ${withPoints.length} series are drawn; the tables have all of them.</p>`}
 ${rateTable(parts, comparison, shown)}
-${latencyFigure(canvas, id, name, shown)}
-${cpuFigure(canvas, id, name, shown)}
+${latencyFigure(canvas, id, name, drawn)}
+${cpuFigure(canvas, id, name, drawn)}
 ${fitTable(comparison)}
 ${detailsTable(parts, series, name)}
 ${notes.print()}
