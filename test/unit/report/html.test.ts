@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RESULTS_SCHEMA, type ResultSet, type Schema } from '#src/bench/model.js';
+import { type Measurement, RESULTS_SCHEMA, type ResultSet, type Schema } from '#src/bench/model.js';
 import { importResults } from '#src/interop/index.js';
 import { type ReportOptions, reportPage } from '#src/report/html/index.js';
 import { shorten, visible } from '#src/report/html/markup.js';
@@ -339,4 +339,36 @@ test('any numbers can be drawn', async () => {
     { numRuns: 60 },
   );
   assert.ok(charts > 200, `${charts} charts`);
+});
+
+test('of very many results some are drawn, and all are in the tables', async () => {
+  const many = Array.from({ length: 200 }, (_, i) => i);
+  const curves = await pageOf([
+    set('x.json', [
+      run(many.flatMap((i) => [16, 1024].map((size) => row(size, 1e6 + i, { driver: `d${i}` })))),
+    ]),
+  ]);
+  assert.match(visibleText(curves), /24 of 200 series are drawn/);
+  const bars = await pageOf([
+    set('x.json', [run(many.map((i) => row(16, 1e6 + i, { algorithm: `a${i}`, algorithmText: `a${i}` })))]),
+  ]);
+  assert.match(visibleText(bars), /60 of 200 figures are drawn/);
+});
+
+test('bars are compared with the same baseline in every row', async () => {
+  const own = (driver: string, algorithm: string): Measurement =>
+    row(65536, driver === 'a' ? 1e6 : 3e6, { driver, algorithm, algorithmText: algorithm });
+  const tree = await pageOf([
+    set('x.json', [
+      run([
+        own('a', 'aes-128-cbc'),
+        own('b', 'aes-128-cbc'),
+        own('b', 'aes-256-cbc'),
+        own('c', 'aes-256-cbc'),
+      ]),
+    ]),
+  ]);
+  const ratios = tree.all('data').filter((datum) => attributeOf(datum, 'data-at') === undefined);
+  // To `a`, which the second row lacks.
+  assert.deepEqual(ratios.map(textOf), ['3.0x']);
 });
