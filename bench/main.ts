@@ -8,6 +8,7 @@ import { objects, oneShots, updates } from './api.js';
 import { files, large } from './enc.js';
 import { limits } from './limit.js';
 import { machine, markdown, plain, type Section } from './report.js';
+import { speeds } from './speed.js';
 import { startup } from './startup.js';
 
 const SECTIONS: Record<string, () => Section | Promise<Section>> = {
@@ -18,6 +19,7 @@ const SECTIONS: Record<string, () => Section | Promise<Section>> = {
   enc: files,
   large,
   startup,
+  speed: speeds,
 };
 
 const START = '<!-- written by `npm run bench` from here on -->';

@@ -188,7 +188,9 @@ function certainty(pair: Pair): string[] {
 }
 
 /** `, and frees the CPU` behind a lead at a size, where that is so. */
-function frees(pair: Pair, { requestBytes, ratio }: RatioAt): string {
+function frees(pair: Pair, { requestBytes, ratio, outcome }: RatioAt): string {
+  // Nobody leads, so nobody is the subject of the sentence.
+  if (outcome === 'even') return '';
   const at = pair.cpu.find((own) => own.requestBytes === requestBytes);
   if (at?.scope !== 'user+system') return '';
   const [ahead, behind] =
