@@ -181,7 +181,8 @@ function spread(values: readonly number[], room: number): [number, number] {
   // Not `Math.min(...values)`: there may be more of them than a call takes.
   const low = values.reduce((least, value) => Math.min(least, value));
   const high = values.reduce((most, value) => Math.max(most, value));
-  const wider = low === high ? room * 2 : room;
+  // Less of it where all lie close together: the room is for the points, not for nothing.
+  const wider = low === high ? room * 2 : Math.max(1.04, Math.min(room, (high / low) ** 0.15));
   return [low / wider, high * wider];
 }
 
@@ -199,6 +200,7 @@ function decimalTicks([low, high]: readonly [number, number]): number[] {
     return out;
   };
   for (const [steps, stride] of [
+    [[1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9], 1],
     [[1, 1.5, 2, 3, 5, 7], 1],
     [[1, 2, 5], 1],
     [[1, 3], 1],

@@ -115,10 +115,8 @@ ${body}
 }
 
 function defaultTitle(sets: readonly ResultSet[], labels: readonly string[]): string {
-  const models = [
-    ...new Set(sets.flatMap(({ machine: { model } }) => (model === undefined ? [] : [shorten(model, 60)]))),
-  ];
-  if (models.length === 1) return `Crypto speed of ${models[0]}`;
+  const [machine, ...others] = new Set(sets.map(({ machine: { model, cpu } }) => model ?? cpu));
+  if (machine !== undefined && others.length === 0) return `Crypto speed of ${shorten(machine, 60)}`;
   const named = labels.slice(0, 4).map((label) => shorten(label, 40));
   return named.length === 0
     ? 'Crypto speed'
