@@ -84,6 +84,34 @@ ${parts.notes.print()}
 </section>`;
 }
 
+/** Fewer subjects are overlooked without a chart of their own. */
+const LEAST_OVERVIEW = 4;
+
+/** Many subjects over several sizes: all of them in one chart, at the size that most of them have, the largest of such. */
+export function overviewSection(canvas: Canvas, comparisons: readonly SubjectComparison[]): Html {
+  const count = new Map<number, number>();
+  for (const { series } of comparisons) {
+    const own = new Set(series.flatMap(({ points }) => points.map(({ requestBytes }) => requestBytes)));
+    for (const bytes of own) count.set(bytes, (count.get(bytes) ?? 0) + 1);
+  }
+  const [most] = [...count].sort(([a, many], [b, more]) => more - many || b - a);
+  if (!most || most[1] < LEAST_OVERVIEW) return html``;
+  const [requestBytes] = most;
+  const subjects = comparisons.map((own) => ({
+    ...own,
+    series: own.series.map((series) => ({
+      ...series,
+      points: series.points.filter((point) => point.requestBytes === requestBytes),
+    })),
+  }));
+  const labels = [...new Set(subjects.flatMap(({ series }) => series.map(({ label }) => label)))];
+  const operations = [...new Set(subjects.map(({ subject }) => subject.operation))];
+  return html`<section id="overview" aria-labelledby="overview-h">
+<h2 id="overview-h">All at ${requestSize(requestBytes)} a request</h2>
+${operations.map((operation, i) => figure(canvas, `overview-${i}`, { subjects, requestBytes }, operation, labels))}
+</section>`;
+}
+
 function figure(
   canvas: Canvas,
   id: string,
@@ -113,7 +141,7 @@ function figure(
   const words = operationWords(operation);
   const title = `Throughput in MB/s${words ? `, ${words}` : ''}`;
   return html`<figure><figcaption>${title}<small>${requestBytes !== undefined && `Requests of ${requestSize(requestBytes)}. `}MB/s are 10⁶ bytes a second of elapsed time.</small></figcaption>
-${bars.length < all.length && html`<p class="soft">${bars.length} of ${all.length} figures are drawn; the table has all of them.</p>`}
+${bars.length < all.length && html`<p class="soft">${bars.length} of ${all.length} figures are drawn; the tables have all of them.</p>`}
 <ul class="legend">${used.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
 ${barChart(canvas, {
   id,

@@ -22,6 +22,7 @@ import {
   barTitle,
   barVerdict,
   isSingleSize,
+  overviewSection,
   relabelled,
 } from './bars.js';
 import { openCanvas } from './canvas.js';
@@ -61,6 +62,7 @@ export async function reportPage(sets: readonly ResultSet[], options: ReportOpti
   const without = comparisons.filter((own) => !hasFigures(own));
   const title = options.title ?? defaultTitle(sets, labels);
   const sections = [
+    overviewSection(canvas, curves),
     ...curves.map((own, i) => subjectSection(parts, canvas, own, i)),
     ...bars.map((own, i) => barSection(parts, canvas, own, i)),
     withoutFigures(parts, without),

@@ -372,3 +372,15 @@ test('bars are compared with the same baseline in every row', async () => {
   // To `a`, which the second row lacks.
   assert.deepEqual(ratios.map(textOf), ['3.0x']);
 });
+
+test('of many subjects there is an overview, at the largest size that most of them have', async () => {
+  const rows = ['md5', 'sha1', 'sha256', 'sha512'].flatMap((algorithm, i) =>
+    [64, 1024, ...(i === 0 ? [8192] : [])].map((size) =>
+      row(size, 1e6 * (i + 1), { algorithm, algorithmText: algorithm, operation: 'digest', driver: 'a' }),
+    ),
+  );
+  const tree = await pageOf([set('x.json', [run(rows)])]);
+  assert.match(visibleText(tree), /All at 1 KiB a request/);
+  const few = await pageOf([set('x.json', [run(rows.slice(0, 5))])]);
+  assert.doesNotMatch(visibleText(few), /All at/);
+});
