@@ -128,7 +128,10 @@ function whoLine(series: Series, name: string, set: ResultSet, facts: Facts, wid
         ? 'no interrupt of an engine meanwhile'
         : `${interrupts} interrupts of the engine for ${requests} requests`,
   ].filter((part) => part !== undefined);
-  return parts.length === 0 ? '' : `${wrap(`${name}: ${parts.join('; ')}`, width).join('\n')}\n`;
+  // Of what holds for all algorithms nothing is left where there are figures.
+  const notes = set.runs[run]!.notes.filter((note) => algorithm !== '' && note.startsWith(algorithm));
+  const lines = [...(parts.length === 0 ? [] : [`${name}: ${parts.join('; ')}`]), ...notes];
+  return lines.map((line) => `${wrap(line, width).join('\n')}\n`).join('');
 }
 
 /** Those that took part and have no figure. */

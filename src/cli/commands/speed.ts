@@ -144,7 +144,7 @@ async function run(given: Given, operands: readonly string[]): Promise<number> {
   const subjects = namedSubjects(given, operands, chunks);
   const plan = plannedSubjects(subjects, given, chunks);
   const { contestants, absent, named } = contestantsOf(given, subjects);
-  const parallel = given.number('multi', 1, 512);
+  const parallel = given.number('multi', 1, 128);
   const points = countPoints(plan, contestants, SPEED_SIZES);
   const isList = operands.length + ['evp', 'hmac', 'cmac'].flatMap((name) => given.all(name)).length === 0;
   const seconds = secondsOf(given) ?? secondsWithin(isList ? LIST_BUDGET : BUDGET * subjects.length, points);

@@ -97,6 +97,13 @@ test('doubtful figures are marked, missing ones are told with the reason', () =>
   assert.match(text, /^afalg: no figure: the output was wrong$/m);
 });
 
+test('what was found on the way is told below the figures', () => {
+  const note = 'aes-128-cbc: nobody else here has it, so no output was compared';
+  const text = sideBySide(set({ ...software, notes: [note, 'sha256: of no concern here'] }));
+  assert.ok(text.includes(`meanwhile\n${note}\n`), text);
+  assert.doesNotMatch(text, /of no concern/);
+});
+
 test('nothing measured, nothing said', () => {
   assert.equal(sideBySide(set()), '');
 });
