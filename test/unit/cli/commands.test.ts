@@ -15,7 +15,7 @@ test('version and help', () => {
   assert.equal(hwcrypt(['--version']).stdout, `hwcrypt ${version}\n`);
   const help = hwcrypt(['--help']);
   assert.equal(help.status, 0);
-  for (const name of ['list', 'enc', 'dgst', 'rand', 'demo']) {
+  for (const name of ['list', 'enc', 'dgst', 'rand', 'speed', 'demo']) {
     assert.match(help.stdout, new RegExp(`^ {2}${name} `, 'm'));
     const own = hwcrypt([name, '-help']);
     assert.equal(own.status, 0);
