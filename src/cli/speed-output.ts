@@ -22,7 +22,7 @@ import {
 import { qemuLine, qemuSubject, qemuTable } from '../interop/qemu-write.js';
 import { sideBySide } from '../report/side-by-side.js';
 import type { SpeedSubject } from './speed-subjects.js';
-import { terminalColumns, writeError, writeErrorText, writeText } from './stdio.js';
+import { terminalColumns, utf8Locale, writeError, writeErrorText, writeText } from './stdio.js';
 
 export type SpeedForm = 'text' | 'mr' | 'chunks' | 'chunks-mr' | 'data';
 
@@ -149,12 +149,7 @@ export class SpeedOutput {
           opensslTable(table, this.#header(rows), this.#layout.parallel === undefined),
       );
     }
-    const width = terminalColumns();
-    const section = sideBySide(
-      set,
-      { hardware: (label, algorithm) => this.#hardware(label, algorithm) },
-      width,
-    );
+    const section = this.#section(set);
     if (section === '') return;
     // With one driver standard output is openssl's, and what there is to add goes beside it.
     if (several) writeText(`\n${section}`);
@@ -195,12 +190,23 @@ export class SpeedOutput {
       const [first] = columns.flatMap(({ measurements }) => measurements);
       if (first) writeText(`${qemuTable(qemuSubject(first), columns)}\n`);
     }
-    const section = sideBySide(
-      set,
-      { hardware: (label, algorithm) => this.#hardware(label, algorithm) },
-      terminalColumns(),
-    );
+    const section = this.#section(set);
     if (section !== '') writeText(`MB in the tables above is 2^20 bytes, as in QEMU's.\n\n${section}`);
+  }
+
+  #section(set: ResultSet): string {
+    const columns = terminalColumns();
+    return sideBySide(set, {
+      hardware: (label, algorithm) => this.#hardware(label, algorithm),
+      columns,
+      // One is looked at; several are scrolled past.
+      plot:
+        columns === undefined || this.#layout.subjects.length > 2
+          ? undefined
+          : utf8Locale()
+            ? 'unicode'
+            : 'ascii',
+    });
   }
 
   #chunkLines(): void {

@@ -6,24 +6,28 @@
  */
 import { compare, type Series, type SubjectComparison } from '../bench/comparison/index.js';
 import type { Measurement, ResultSet } from '../bench/model.js';
+import { throughputPlot } from './plot.js';
 import { type Column, table } from './table.js';
 import { wrap } from './text.js';
 import { requestSize, threeFigures, times } from './units.js';
 import { verdictText } from './verdict.js';
 
-/** Where nobody says how wide. */
 const COLUMNS = 100;
 
-export interface Facts {
+export interface SideBySideOptions {
   /** Does the work leave the CPU? By the label of the run, and the algorithm. */
   hardware?(label: string, algorithm: string): 'yes' | 'no' | 'unknown' | undefined;
+  /** Of the terminal; 100 for a pipe. */
+  readonly columns?: number | undefined;
+  /** A plot too, where several drivers have several sizes: in any characters, or in ASCII alone. */
+  readonly plot?: 'unicode' | 'ascii' | undefined;
 }
 
 /** A section for each subject that anybody measured. */
-export function sideBySide(set: ResultSet, facts: Facts = {}, width = COLUMNS): string {
+export function sideBySide(set: ResultSet, options: SideBySideOptions = {}): string {
   return compare([set])
     .filter(({ series }) => series.some(({ points }) => points.length > 0))
-    .map((comparison) => section(comparison, set, facts, width))
+    .map((comparison) => section(comparison, set, options))
     .join('\n');
 }
 
@@ -35,15 +39,22 @@ export function verdicts({ pairs }: SubjectComparison, width = COLUMNS): string 
     .join('');
 }
 
-function section(comparison: SubjectComparison, set: ResultSet, facts: Facts, width: number): string {
+function section(comparison: SubjectComparison, set: ResultSet, options: SideBySideOptions): string {
+  const { columns: width = COLUMNS, plot } = options;
   const { subject } = comparison;
   const series = comparison.series.filter(({ points }) => points.length > 0);
   let names = series.map(({ label }) => label);
   let figures = figuresTable(comparison, series, names);
   const isWide = Math.max(...figures.split('\n').map((line) => line.length)) > width;
-  // A kernel driver's name is as long as three columns.
-  if (isWide && series.length > 1) {
-    names = series.map((_, i) => String.fromCharCode(65 + i));
+  const letters = series.map((_, i) => String.fromCharCode(65 + i));
+  const curves = series.map(({ points }, i) => ({ letter: letters[i] as string, points }));
+  const drawing =
+    plot === undefined || series.length < 2
+      ? ''
+      : throughputPlot(curves, { columns: width, ascii: plot === 'ascii' });
+  // A kernel driver's name is as long as three columns; and the curves have letters.
+  if ((isWide || drawing !== '') && series.length > 1) {
+    names = letters;
     figures = figuresTable(comparison, series, names);
   }
   const units = [
@@ -58,8 +69,9 @@ function section(comparison: SubjectComparison, set: ResultSet, facts: Facts, wi
     `${wrap(`${title}: ${units.join('; ')}`, width).join('\n')}\n`,
     figures,
     ...series.map((own, i) =>
-      whoLine(own, names[i] === own.label ? own.label : `${names[i]} ${own.label}`, set, facts, width),
+      whoLine(own, names[i] === own.label ? own.label : `${names[i]} ${own.label}`, set, options),
     ),
+    ...(drawing === '' ? [] : ['\n', drawing, '\n']),
     ...absent(comparison, set, width),
     verdicts(comparison, width),
   ].join('');
@@ -111,10 +123,11 @@ function interruptsOf({ points }: Series): number | undefined {
 }
 
 /** `afalg: virtio_crypto_aes_cbc, hardware; 1234 interrupts of the engine`. */
-function whoLine(series: Series, name: string, set: ResultSet, facts: Facts, width: number): string {
+function whoLine(series: Series, name: string, set: ResultSet, options: SideBySideOptions): string {
+  const { columns: width = COLUMNS } = options;
   const { run, kernelDriver, points, parallel } = series;
   const { algorithm = '' } = points[0]!.measurement;
-  const hardware = facts.hardware?.(set.runs[run]!.label, algorithm);
+  const hardware = options.hardware?.(set.runs[run]!.label, algorithm);
   const where = { yes: 'hardware', no: 'software on the CPU', unknown: 'hardware or not is unknown' };
   const interrupts = interruptsOf(series);
   const requests = points.reduce((sum, { measurement }) => sum + (measurement.requests ?? 0), 0);

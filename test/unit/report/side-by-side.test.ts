@@ -74,11 +74,22 @@ test('rates, ratios, CPU time, interrupts, who it was, and from where on it pays
 test('long names become letters where the table would not fit', () => {
   const long = run('afalg:virtio_crypto_aes_cbc', [1000, 10], 2, { interrupts: 7 });
   const other = run('afalg:cbc(aes-generic)', [1000, 20], 20);
-  const text = sideBySide(set(software, other, long), {}, 80);
+  const text = sideBySide(set(software, other, long), { columns: 80 });
   assert.match(text, /^request +A +CPU +B +ratio +CPU +C +ratio +CPU +irq$/m);
   assert.match(text, /^A libcrypto: default; no interrupt/m);
   assert.match(text, /^C afalg:virtio_crypto_aes_cbc: 21 interrupts/m);
   assert.ok(text.split('\n').every((line) => line.length <= 80));
+});
+
+test('a plot has the letters of the table; one driver or one size has none', () => {
+  const text = sideBySide(set(software, engine), { columns: 80, plot: 'ascii' });
+  assert.match(text, /^request +A +CPU +B +ratio +CPU +irq$/m);
+  assert.match(text, /^A libcrypto: /m);
+  assert.match(text, /^ *[\d.]* *[+|].*A/m);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what ASCII is
+  assert.match(text, /^[\x00-\x7f]*$/);
+  assert.ok(text.split('\n').every((line) => line.length <= 80));
+  assert.equal(sideBySide(set(software), { plot: 'ascii' }), sideBySide(set(software)));
 });
 
 test('doubtful figures are marked, missing ones are told with the reason', () => {
