@@ -131,7 +131,7 @@ export function getHashes(): string[] {
 
 export function getCipherInfo(
   nameOrNid: string | number,
-  options?: { keyLength?: number; ivLength?: number },
+  options?: { keyLength?: number | undefined; ivLength?: number | undefined },
 ): CipherInfo | undefined {
   return defaultInstance().getCipherInfo(nameOrNid, options);
 }

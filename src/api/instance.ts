@@ -3,6 +3,7 @@
  * default instance, made at the first call.
  */
 import {
+  type CipherMode,
   createCipheriv as nodeCreateCipheriv,
   createDecipheriv as nodeCreateDecipheriv,
   createHash as nodeCreateHash,
@@ -105,11 +106,12 @@ export interface HashOptions extends DigestOneShotOptions {
 
 export interface CipherInfo {
   name: string;
-  nid?: number;
-  mode: string;
+  /** OpenSSL's number of it; 0 (`NID_undef`) where OpenSSL has none. */
+  nid: number;
+  mode: CipherMode;
   keyLength: number;
-  ivLength?: number;
-  blockSize?: number;
+  ivLength?: number | undefined;
+  blockSize?: number | undefined;
 }
 
 /** What a driver is like on this machine, for `drivers()`. */
@@ -119,6 +121,13 @@ export interface DriverReport {
 }
 
 type CipherLike = CipherAlgorithm | AeadAlgorithm;
+
+/** A mode as node:crypto calls it, which knows no widths of CFB. */
+function nodeMode({ mode }: CipherLike): CipherMode {
+  if (mode === 'cfb1' || mode === 'cfb8') return 'cfb';
+  return mode === 'chacha20-poly1305' ? 'stream' : mode;
+}
+
 type Options = Readonly<Record<string, unknown>> | null | undefined;
 
 const NONE = new Uint8Array(0);
@@ -465,7 +474,7 @@ export class Hwcrypt {
   /** As node:crypto's `getCipherInfo`; also for ciphers that only another driver has. */
   getCipherInfo(
     nameOrNid: string | number,
-    options?: { keyLength?: number; ivLength?: number },
+    options?: { keyLength?: number | undefined; ivLength?: number | undefined },
   ): CipherInfo | undefined {
     // Node ends the process over a negative zero.
     const asked = nameOrNid === 0 ? 0 : nameOrNid;
@@ -477,8 +486,9 @@ export class Hwcrypt {
     if (keyLength !== undefined && keyLength !== found.keyBytes) return undefined;
     if (ivLength !== undefined && ivLength !== found.ivBytes) return undefined;
     return {
-      mode: found.mode,
+      mode: nodeMode(found),
       name: found.name,
+      nid: 0,
       ...(found.kind === 'cipher' && found.mode !== 'stream' ? { blockSize: found.blockBytes } : {}),
       ...(found.ivBytes > 0 ? { ivLength: found.ivBytes } : {}),
       keyLength: found.keyBytes,

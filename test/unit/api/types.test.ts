@@ -14,6 +14,7 @@ import {
   digestAsync,
   encrypt,
   encryptAsync,
+  getCipherInfo,
   hash,
   hmac,
   randomBytes,
@@ -66,4 +67,13 @@ test('objects are assignable to node:crypto’s own types', () => {
   assert.equal(make('sha256').copy().digest('hex'), digest('sha256', '').toString('hex'));
   assert.equal(makeHmac('sha256', key).digest('hex'), hmac('sha256', key, '').toString('hex'));
   assert.equal(objects.length, 5);
+});
+
+test('what is told of a cipher is what node:crypto’s types say', () => {
+  const info: crypto.CipherInfo | undefined = getCipherInfo('aes-128-cbc');
+  const ask: typeof crypto.getCipherInfo = getCipherInfo;
+  const wanted: { keyLength?: number | undefined; ivLength?: number | undefined } = { ivLength: undefined };
+  assert.deepEqual({ ...ask('aes-128-cbc', wanted) }, { ...info });
+  // A number that is declared is there, for a cipher too that node:crypto has not.
+  assert.equal(typeof getCipherInfo('rc4')?.nid, 'number');
 });
