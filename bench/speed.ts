@@ -46,7 +46,8 @@ export function speeds(): Section {
     command: 'npm run bench -- speed',
     how:
       `The driver \`libcrypto\` by \`hwcrypt speed\` and the installed OpenSSL by \`openssl speed -elapsed\`, requests of 16 KiB, in turn, one second each, ` +
-      `${ROUNDS} rounds; the ratio is the median of the rounds’ ratios. Node's OpenSSL and the installed one are two builds of one version.`,
+      `${ROUNDS} rounds; the ratio is the median of the rounds’ ratios. Node's OpenSSL and the installed one are two builds of one version. ` +
+      'Where a request takes a microsecond or two, what is missing is what a call from JavaScript costs.',
     columns: ['hwcrypt MB/s', 'openssl MB/s', 'ratio', 'range', 'wanted'],
     rows: SUBJECTS.map((subject): Row => {
       const own: number[] = [];
