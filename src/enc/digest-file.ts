@@ -29,6 +29,7 @@ export class FileDigester {
         total += piece;
       }
     }
+    progress?.(0, input.size);
     let pending = input.read(current, 0, BUFFER_BYTES);
     for (;;) {
       const bytes = await pending;

@@ -76,6 +76,7 @@ export interface EncHooks {
   note(line: string): void;
   /** The lines that -p and -P print. They are secret. */
   print(lines: string): void;
+  /** Bytes of the input that were taken; the first call is when the work begins. */
   progress?(bytes: number, total: number | undefined): void;
 }
 
@@ -361,6 +362,8 @@ async function transport(
     }
     if (lines) hooks.print(lines);
     const before = head?.bytesRead ?? 0;
+    // From here on time is the work's: a passphrase was asked for, and a key made of it, before.
+    hooks.progress?.(before, input.size);
     const { read } = await pump(input, output, {
       encoder,
       decoder,

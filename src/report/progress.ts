@@ -3,45 +3,77 @@
  *
  * Room `report`. cli-progress is loaded when the second is over, so that short work does not pay for it.
  */
+import { fstatSync, statSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { onInterrupt } from '../enc/interrupt.js';
+import { descriptorOf } from '../enc/io.js';
 
 const DELAY_NS = 1_000_000_000n;
 
+/**
+ * May a bar be drawn beside output to `target` (a path; undefined or `-` for standard output)? Not where that is a pipe: whoever
+ * reads it may write to the same terminal, another hwcrypt with a bar of its own, or a pager. And not across the output itself,
+ * unless it is `lines`, before which the bar is cleared.
+ */
+export function watched(target: string | undefined, lines = false): boolean {
+  if (!isatty(2)) return false;
+  const fd = target === undefined || target === '-' ? 1 : descriptorOf(target);
+  try {
+    const stat = fd === undefined ? statSync(target as string) : fstatSync(fd);
+    if (stat.isFIFO() || stat.isSocket()) return false;
+  } catch {
+    // It is to be made, or cannot be: not said here.
+  }
+  return lines || fd === undefined || !isatty(fd);
+}
+
+/** What tests put in the place of the terminal and the clock. */
+export interface ProgressPlace {
+  readonly stream?: NodeJS.WriteStream;
+  readonly now?: () => bigint;
+}
+
+/** The clock starts with the first `update`: say 0 when the work begins, behind whatever is asked before. */
 export class Progress {
   readonly #label: string;
-  readonly #wanted = isatty(2);
-  readonly #start = process.hrtime.bigint();
+  readonly #wanted: boolean;
+  readonly #stream: NodeJS.WriteStream | undefined;
+  readonly #now: () => bigint;
+  #start: bigint | undefined;
   #show: ((bytes: number) => void) | undefined;
   #bar: SingleBar | undefined;
   #settled: (() => void) | undefined;
   #loading = false;
   #stopped = false;
 
-  constructor(label: string) {
+  constructor(label: string, wanted: boolean, { stream, now = process.hrtime.bigint }: ProgressPlace = {}) {
     this.#label = label;
+    this.#wanted = wanted;
+    this.#stream = stream;
+    this.#now = now;
   }
 
   /** @param total undefined where nobody knows it, as with a pipe. */
   update(bytes: number, total?: number): void {
     if (!this.#wanted || this.#stopped) return;
+    this.#start ??= this.#now();
     if (this.#show) {
       this.#show(bytes);
-    } else if (!this.#loading && process.hrtime.bigint() - this.#start > DELAY_NS) {
+    } else if (!this.#loading && this.#now() - this.#start > DELAY_NS) {
       this.#loading = true;
-      void this.#begin(bytes, total !== undefined && total > 0 ? total : undefined);
+      void this.#begin(bytes, total !== undefined && total > 0 ? total : undefined, this.#start);
     }
   }
 
-  async #begin(bytes: number, total: number | undefined): Promise<void> {
+  async #begin(bytes: number, total: number | undefined, start: bigint): Promise<void> {
     const [{ default: progress }, { duration, megabytes, rate }] = await Promise.all([
       import('cli-progress'),
       import('./units.js'),
     ]);
     if (this.#stopped) return;
     const payload = (done: number): Record<string, string> => {
-      const elapsedNs = Number(process.hrtime.bigint() - this.#start);
+      const elapsedNs = Number(this.#now() - start);
       return {
         done: megabytes(done),
         rate: rate(done, elapsedNs),
@@ -52,7 +84,7 @@ export class Progress {
     };
     const bar = new progress.SingleBar({
       format: `${this.#label} ${total === undefined ? '' : '{bar} {percentage}% '}{done} {rate}${total === undefined ? '' : ' {left} left'}`,
-      stream: process.stderr,
+      stream: this.#stream ?? process.stderr,
       barsize: 24,
       barCompleteChar: '#',
       barIncompleteChar: '-',
@@ -70,7 +102,7 @@ export class Progress {
 
   /** Makes room for a line of text. */
   clear(): void {
-    if (this.#bar) process.stderr.write('\r\x1b[K');
+    if (this.#bar) (this.#stream ?? process.stderr).write('\r\x1b[K');
   }
 
   stop(): void {

@@ -22,7 +22,7 @@ import {
   parseChecksum,
   verdictLine,
 } from '../../report/checksums.js';
-import { Progress } from '../../report/progress.js';
+import { Progress, watched } from '../../report/progress.js';
 import { Router } from '../../routing/router.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { hideArguments } from '../passphrase.js';
@@ -381,20 +381,24 @@ async function digestFiles(given: Given, operands: readonly string[], engine: En
     target === undefined && form !== 'binary'
       ? undefined
       : openOutput(target, { secret: false, alsoRead: files.filter((file) => file !== '-') });
-  const progress = new Progress('dgst');
+  const drawn = watched(target, form !== 'binary');
   const results: { file: string; algorithm: string; digest: string }[] = [];
   let status = 0;
   try {
     for (const file of files) {
       let bytes: Buffer;
+      // One a file: each has a size and a rate of its own.
+      const progress = new Progress('dgst', drawn);
       try {
         bytes = await engine.digest(job, file, progress);
       } catch (error) {
-        progress.clear();
+        progress.stop();
         if (!isFileError(error)) throw error;
         writeError(`hwcrypt: dgst: ${error.message}`);
         status = 1;
         continue;
+      } finally {
+        progress.stop();
       }
       const hex = bytes.toString('hex');
       const std = file === '-';
@@ -407,7 +411,6 @@ async function digestFiles(given: Given, operands: readonly string[], engine: En
       };
       results.push({ file, algorithm: job.algorithm.name, digest: hex });
       if (given.has('json')) continue;
-      progress.clear();
       if (form === 'binary') await output?.write([bytes]);
       else await put(output, checksumLine(line, style));
     }
@@ -416,8 +419,6 @@ async function digestFiles(given: Given, operands: readonly string[], engine: En
   } catch (error) {
     output?.abort();
     throw error;
-  } finally {
-    progress.stop();
   }
   return status;
 }

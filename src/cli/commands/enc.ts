@@ -4,7 +4,7 @@ import { findCipher, requireEncCipher, suggestCiphers } from '../../enc/ciphers.
 import { DEFAULT_ITERATIONS, type Kdf, requireDigest } from '../../enc/kdf.js';
 import { type EncOptions, runEnc } from '../../enc/run.js';
 import { HwcryptError } from '../../errors.js';
-import { Progress } from '../../report/progress.js';
+import { Progress, watched } from '../../report/progress.js';
 import type { CommandSpec, Given } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
@@ -170,7 +170,7 @@ async function run(given: Given): Promise<number | undefined> {
   if (given.has('explain')) return await explain(given, name);
   const options = parse(given, name);
   if (given.has('v')) writeError(`bufsize=${bufferSize(given)}`);
-  const progress = new Progress('enc');
+  const progress = new Progress('enc', watched(given.get('out')));
   try {
     const result = await runEnc(options, {
       warn: (line) => {

@@ -3,7 +3,7 @@ import { allDrivers, parseDriver } from '../../drivers/registry.js';
 import { Base64Encoder } from '../../enc/base64.js';
 import { openOutput } from '../../enc/output.js';
 import { describeReason, HwcryptError } from '../../errors.js';
-import { Progress } from '../../report/progress.js';
+import { Progress, watched } from '../../report/progress.js';
 import type { CommandSpec, Given } from '../options.js';
 import { rulesFor } from '../rules.js';
 import { writeError } from '../stdio.js';
@@ -53,7 +53,7 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
   const fill = generator(given.get('driver'));
   const form = given.get('form');
   const output = openOutput(given.get('out'), { secret: true });
-  const progress = new Progress('rand');
+  const progress = new Progress('rand', watched(given.get('out')));
   const encoder = form === 'base64' ? new Base64Encoder() : undefined;
   // Two of each: one is filled while the other is being written.
   const pieces = [0, 1].map(() => Buffer.alloc(Math.min(count, PIECE_BYTES)));
@@ -62,6 +62,7 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
   );
   let writing: Promise<void> | undefined;
   try {
+    progress.update(0, count);
     for (let done = 0, turn = 0; done < count; turn ^= 1) {
       const bytes = (pieces[turn] as Buffer).subarray(0, Math.min(PIECE_BYTES, count - done));
       const text = texts[turn];

@@ -154,6 +154,11 @@ test('a progress bar is for a terminal, for work that takes more than a second',
   const command = `${feed} | ${quoted([process.execPath, MAIN, 'enc', '-aes-256-cbc', '-pbkdf2', '-k', 'x'])} > out`;
   const { shown } = await atTerminal(command, []);
   assert.match(shown, /enc .*[MG]B/);
+  // Of two in a row the last one: it would be one line for both.
+  const inner = quoted([process.execPath, MAIN, 'enc', '-aes-256-cbc', '-pbkdf2', '-k', 'x']);
+  const pair = await atTerminal(`${feed} | ${inner} | ${quoted([process.execPath, MAIN, 'dgst'])} > out`, []);
+  assert.match(pair.shown, /dgst .*[MG]B/);
+  assert.doesNotMatch(pair.shown, /enc /);
   const quick = await atTerminal(quoted([process.execPath, MAIN, 'enc', '-none', '-in', 'hello']), []);
   assert.equal(quick.shown, 'hello');
 });

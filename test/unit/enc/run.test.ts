@@ -368,3 +368,22 @@ test('damage anywhere: an error or other bytes, never a crash, and no file on an
   }
   assert.ok(failures > 20, `${failures} failures`);
 });
+
+test('progress begins with 0 when the passphrase is there', async () => {
+  writeFileSync(file('plain'), randomBytes(3_000_000));
+  const order: string[] = [];
+  await runEnc(
+    {
+      ...withPassphrase('p', { direction: 'encrypt', cipher: cipher('aes-128-cbc') }),
+      passphrase: async () => {
+        order.push('passphrase');
+        return Buffer.from('p');
+      },
+      input: file('plain'),
+      output: file('out'),
+    },
+    { ...hooks(), progress: (bytes, total) => void order.push(`${bytes} of ${total}`) },
+  );
+  assert.deepEqual(order.slice(0, 2), ['passphrase', '0 of 3000000']);
+  assert.equal(order.at(-1), '3000000 of 3000000');
+});
