@@ -71,6 +71,9 @@ function invalidTagLength(length: number): TypeError {
   return nodeTypeError('ERR_CRYPTO_INVALID_AUTH_TAG', `Invalid authentication tag length: ${length}`);
 }
 
+/** Who does it where a driver refused, see `Router.instead`. */
+export type Instead = (failed: Route, error: unknown) => Route | undefined;
+
 /** The work behind a cipher object: a plain cipher's, or an AEAD's. */
 interface Engine {
   readonly driver: string;
@@ -129,7 +132,7 @@ function ccmLimit(ivBytes: number): number {
  * comes out of `final`.
  */
 class AeadEngine implements Engine {
-  readonly driver: string;
+  driver: string;
   readonly blockBytes: number;
   readonly algorithm: AeadAlgorithm;
   /** The tag: written by `final` when encrypting, set by the caller when decrypting. */
@@ -140,7 +143,9 @@ class AeadEngine implements Engine {
   readonly #encrypt: boolean;
   readonly #iv: Uint8Array;
   readonly #incremental: boolean;
-  readonly #open: (tagBytes: number) => AeadSession;
+  #open: (tagBytes: number) => AeadSession;
+  /** A session of the next driver, where this one refused the message; undefined where the error is the answer. */
+  readonly #other: (error: unknown) => AeadSession | undefined;
   /** Kept only for drivers that must be told the tag's length before they get the key. */
   readonly #key: Uint8Array | undefined;
   #session: AeadSession;
@@ -158,6 +163,7 @@ class AeadEngine implements Engine {
     key: Uint8Array,
     iv: Uint8Array,
     tagBytes: number | undefined,
+    instead: Instead,
   ) {
     this.algorithm = algorithm;
     // As OpenSSL has it: OCB works in blocks, the others in bytes.
@@ -167,13 +173,25 @@ class AeadEngine implements Engine {
     this.#ccm = algorithm.mode === 'ccm';
     this.#iv = copyOf(iv);
     let secret = key;
-    this.#open = (bytes) =>
-      route.driver.aead(algorithm, direction, secret, { ...route.options, tagBytes: bytes });
+    const opener =
+      (by: Route) =>
+      (bytes: number): AeadSession =>
+        by.driver.aead(algorithm, direction, secret, { ...by.options, tagBytes: bytes });
+    this.#open = opener(route);
     const session = this.#open(tagBytes ?? algorithm.defaultTagBytes);
     this.#session = session;
     this.driver = session.driver;
     this.#incremental = session.incremental;
-    if (!this.#incremental && !this.#encrypt && tagBytes === undefined) {
+    let at = route;
+    this.#other = (error) => {
+      const next = instead(at, error);
+      if (next === undefined) return undefined;
+      at = next;
+      this.#open = opener(next);
+      return this.#open(this.#session.tagBytes);
+    };
+    // A collected message is done at its end: the key may be needed then, for the length of its tag or for another driver.
+    if (!this.#incremental && (route.driver.restricted || (!this.#encrypt && tagBytes === undefined))) {
       secret = copyOf(key);
       this.#key = secret;
     }
@@ -244,6 +262,20 @@ class AeadEngine implements Engine {
   }
 
   #whole(text: Uint8Array): NonSharedBuffer {
+    for (;;) {
+      try {
+        return this.#wholeBy(text);
+      } catch (error) {
+        const other = this.#other(error);
+        if (other === undefined) throw error;
+        this.#session.close();
+        this.#session = other;
+        this.driver = other.driver;
+      }
+    }
+  }
+
+  #wholeBy(text: Uint8Array): NonSharedBuffer {
     const aad = join(this.#aad);
     const output = Buffer.allocUnsafe(lengthOf(text));
     if (this.#encrypt) {
@@ -332,20 +364,35 @@ const encodingOf = (decoder: StringDecoder): string => (decoder as unknown as { 
 
 /** What both directions have in common. */
 abstract class CipherObject extends LazyTransform {
-  /** The engine while the message is in progress; undefined from `final` (or a failure) on. */
-  protected engine: PlainEngine | AeadEngine | undefined;
-  protected readonly aead: AeadEngine | undefined;
-  /** The driver that does the work, with its kernel driver where one was pinned: `afalg:virtio_crypto_aes_cbc`. */
-  readonly driver: string;
+  // Private all of it, so that a log shows no more of a cipher than node:crypto's.
+  readonly #work: PlainEngine | AeadEngine;
+  #engine: PlainEngine | AeadEngine | undefined;
   #decoder: StringDecoder | undefined;
   #encoding: string | undefined;
   #waiting: ((error?: Error | null) => void)[] | undefined;
 
   constructor(engine: PlainEngine | AeadEngine, options: CipherStreamOptions | null | undefined) {
     super(options as TransformOptions);
-    this.engine = engine;
-    this.aead = engine instanceof AeadEngine ? engine : undefined;
-    this.driver = engine.driver;
+    this.#work = engine;
+    this.#engine = engine;
+  }
+
+  /** The engine while the message is in progress; undefined from `final` (or a failure) on. */
+  protected get engine(): PlainEngine | AeadEngine | undefined {
+    return this.#engine;
+  }
+  protected set engine(engine: PlainEngine | AeadEngine | undefined) {
+    this.#engine = engine;
+  }
+
+  /** An AEAD's, also when the message is done. */
+  protected get aead(): AeadEngine | undefined {
+    return this.#work instanceof AeadEngine ? this.#work : undefined;
+  }
+
+  /** The driver that does the work, with its kernel driver where one was pinned: `afalg:virtio_crypto_aes_cbc`. */
+  get driver(): string {
+    return this.#work.driver;
   }
 
   override _transform(chunk: Data, encoding: string, callback: TransformCallback): void {
@@ -524,6 +571,7 @@ export class Decipheriv extends CipherObject {
 
 /** A request whose arguments have been turned into bytes. */
 export interface CipherObjectRequest {
+  readonly instead: Instead;
   readonly route: Route;
   readonly algorithm: CipherAlgorithm | AeadAlgorithm;
   /** The algorithm as it was asked for. */
@@ -539,19 +587,27 @@ export function makeCipher(
   request: CipherObjectRequest,
   options: CipherStreamOptions | null | undefined,
 ): Cipheriv | Decipheriv {
-  const { route, algorithm, name, direction, key, iv } = request;
+  const { route, instead, algorithm, name, direction, key, iv } = request;
   const sectorBytes = sectorLength(algorithm, options);
   // In node:crypto's order: the IV, then the tag's length, then the key.
   checkIv(algorithm, iv);
+  const tagBytes = algorithm.kind === 'aead' ? tagLength(algorithm, name, request.tagBytes) : undefined;
+  checkKey(algorithm, key);
+  if (algorithm.mode === 'xts') checkHalves(direction, key);
+  let by = route;
   let engine: PlainEngine | AeadEngine;
-  if (algorithm.kind === 'aead') {
-    const tagBytes = tagLength(algorithm, name, request.tagBytes);
-    checkKey(algorithm, key);
-    engine = new AeadEngine(route, algorithm, direction, key, iv as Uint8Array, tagBytes);
-  } else {
-    checkKey(algorithm, key);
-    if (algorithm.mode === 'xts') checkHalves(direction, key);
-    engine = new PlainEngine(route, algorithm, direction, key, iv, sectorBytes);
+  for (;;) {
+    try {
+      engine =
+        algorithm.kind === 'aead'
+          ? new AeadEngine(by, algorithm, direction, key, iv as Uint8Array, tagBytes, instead)
+          : new PlainEngine(by, algorithm, direction, key, iv, sectorBytes);
+      break;
+    } catch (error) {
+      const next = instead(by, error);
+      if (next === undefined) throw error;
+      by = next;
+    }
   }
   return direction === 'encrypt' ? new Cipheriv(engine, options) : new Decipheriv(engine, options);
 }

@@ -31,19 +31,44 @@ export function outputLength(algorithm: HashAlgorithm, options: unknown): number
 }
 
 const finalized = (): Error => nodeError('ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
+const destroyed = (method: string): Error =>
+  nodeError('ERR_STREAM_DESTROYED', `Cannot call ${method} after the object was destroyed`);
 const updateFailed = (): Error => nodeError('ERR_CRYPTO_HASH_UPDATE_FAILED', 'Hash update failed');
 
+// Nothing of an object's own can be seen but what node:crypto's shows: programs write them into logs.
 abstract class DigestObject extends LazyTransform {
-  /** Until the digest has been made, by `digest` or by the end of the stream. */
-  protected session: DigestSession | undefined;
-  /** `digest` was called. The end of the stream does not count: after it `digest` may be called once. */
-  protected finalized = false;
-  readonly driver: string;
+  #session: DigestSession | undefined;
+  #finalized = false;
+  #destroyed = false;
+  readonly #driver: string;
 
   constructor(session: DigestSession, options: TransformOptions | null | undefined) {
     super(options as TransformOptions);
-    this.session = session;
-    this.driver = session.driver;
+    this.#session = session;
+    this.#driver = session.driver;
+  }
+
+  /** The driver that does the work, with its kernel driver where one was pinned. */
+  get driver(): string {
+    return this.#driver;
+  }
+
+  /** Until the digest has been made, by `digest` or by the end of the stream. */
+  protected get session(): DigestSession | undefined {
+    return this.#session;
+  }
+
+  /** `digest` was called. The end of the stream does not count: after it `digest` may be called once. */
+  protected get finalized(): boolean {
+    return this.#finalized;
+  }
+  protected set finalized(value: boolean) {
+    this.#finalized = value;
+  }
+
+  /** A digest of less than what was written must not look like one, and an empty one least of all. */
+  protected checkDestroyed(method: string): void {
+    if (this.#destroyed) throw destroyed(method);
   }
 
   override _transform(chunk: Data, encoding: string, callback: TransformCallback): void {
@@ -68,10 +93,11 @@ abstract class DigestObject extends LazyTransform {
 
   update(data: Data, inputEncoding?: string | null): this {
     // In node:crypto's order: the state comes before the type of the data.
-    if (this.finalized) throw finalized();
+    if (this.#finalized) throw finalized();
     const input = dataBytes(data, inputEncoding);
-    if (this.session === undefined) throw updateFailed();
-    this.session.update(input);
+    this.checkDestroyed('update');
+    if (this.#session === undefined) throw updateFailed();
+    this.#session.update(input);
     return this;
   }
 
@@ -82,7 +108,7 @@ abstract class DigestObject extends LazyTransform {
 
   /** The digest out of the session, which is closed. */
   protected takeDigest(session: DigestSession, length: number): NonSharedBuffer {
-    this.session = undefined;
+    this.#session = undefined;
     const output = Buffer.allocUnsafe(length);
     try {
       session.digest(output);
@@ -94,8 +120,10 @@ abstract class DigestObject extends LazyTransform {
 
   /** Frees what is held natively, for an object that will not be taken to `digest`. */
   [Symbol.dispose](): void {
-    this.session?.close();
-    this.session = undefined;
+    if (this.#session === undefined) return;
+    this.#destroyed = true;
+    this.#session.close();
+    this.#session = undefined;
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
@@ -119,6 +147,7 @@ export class Hash extends DigestObject {
   digest(outputEncoding: string): string;
   digest(outputEncoding?: string | null): NonSharedBuffer | string {
     if (this.finalized) throw finalized();
+    this.checkDestroyed('digest');
     // As text first, since an object may do anything while it becomes text.
     const encoding = outputEncoding && `${outputEncoding}`;
     const { session } = this;
@@ -139,6 +168,7 @@ export class Hash extends DigestObject {
 
   /** A second Hash in the same state. Its length may be another one, for an extendable hash. */
   copy(options?: DigestStreamOptions): Hash {
+    this.checkDestroyed('copy');
     const { session } = this;
     if (this.finalized || session === undefined) throw finalized();
     const algorithm = session.algorithm as HashAlgorithm;
@@ -153,6 +183,7 @@ export class Hmac extends DigestObject {
   digest(outputEncoding: string): string;
   digest(outputEncoding?: string | null): NonSharedBuffer | string {
     // Any text at all asks for text then, even one that is no encoding.
+    this.checkDestroyed('digest');
     if (this.finalized) return outputEncoding && outputEncoding !== 'buffer' ? '' : Buffer.alloc(0);
     const encoding = outputEncoding && `${outputEncoding}`;
     const { session } = this;

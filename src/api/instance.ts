@@ -28,12 +28,12 @@ import {
   hmacOf,
   type MacAlgorithm,
 } from '../algorithms.js';
-import { wipe } from '../drivers/buffers.js';
+import { copyOf, wipe } from '../drivers/buffers.js';
 import type { Direction, DriverName, Probe } from '../drivers/driver.js';
 import { checkTagBytes } from '../drivers/parameters.js';
 import { checkHalves } from '../drivers/xts.js';
 import { nodeError, nodeTypeError, shown } from '../errors.js';
-import { type Fallback, type Route, Router } from '../routing/router.js';
+import { type Fallback, lasting, type Route, Router } from '../routing/router.js';
 import {
   type BinaryLike,
   binaryBytes,
@@ -164,6 +164,7 @@ function takesHashOptions(): boolean {
 
 /** Every spelling of every algorithm is some hundreds; of mixed case there is no end, so what is kept is bounded. */
 const MAX_NAMES = 1000;
+const MAX_WAYS = 100;
 
 export class Hwcrypt {
   readonly #way: Way;
@@ -183,6 +184,8 @@ export class Hwcrypt {
         `The property 'options.policy' is invalid. Received ${shown(options.policy)}`,
       );
     }
+    if (options.onFallback !== undefined && typeof options.onFallback !== 'function')
+      throw invalidType('options.onFallback', 'of type function', options.onFallback);
     this.#onFallback = options.onFallback;
     this.#everything = options.drivers === undefined;
     this.#way = this.#makeWay(options.drivers);
@@ -194,7 +197,8 @@ export class Hwcrypt {
       typeof drivers !== 'string' &&
       !(Array.isArray(drivers) && drivers.every((name) => typeof name === 'string'))
     ) {
-      throw invalidType('driver', 'of type string or an instance of Array', drivers);
+      const wrong = Array.isArray(drivers) ? drivers.find((one) => typeof one !== 'string') : drivers;
+      throw invalidType('driver', 'of type string or an array of strings', wrong);
     }
     const router = new Router({
       ...(drivers === undefined ? {} : { drivers: drivers as string | string[] }),
@@ -218,15 +222,26 @@ export class Hwcrypt {
     let way = this.#ways.get(key);
     if (way === undefined) {
       way = this.#makeWay(spec);
+      // A program names a handful; one that makes names up shall not fill the memory with them.
+      if (this.#ways.size >= MAX_WAYS) this.#ways.delete(this.#ways.keys().next().value as string);
       this.#ways.set(key, way);
     }
     return way;
   }
 
   #shot<A extends Algorithm>(way: Way, map: Map<string, OneShot<A>>, name: string, algorithm: A): OneShot<A> {
-    const shot = new OneShot(algorithm, way.router.route(algorithm), this.#cache);
-    if (map.size < MAX_NAMES) map.set(name, shot);
+    const route = way.router.route(algorithm);
+    const shot = new OneShot(algorithm, route, this.#cache);
+    if (map.size < MAX_NAMES && lasting(route)) map.set(name, shot);
     return shot;
+  }
+
+  /** The next driver that may try what `shot`'s refused; undefined where `error` is the answer. */
+  #instead<A extends Algorithm>(shot: OneShot<A>, options: Options, error: unknown): OneShot<A> | undefined {
+    const { algorithm } = shot;
+    const route = this.#wayFor(options).router.instead(algorithm, shot.route, error);
+    // Not kept: whoever sends such requests often does better to name the other driver.
+    return route && new OneShot(algorithm, route, this.#cache);
   }
 
   #route(algorithm: Algorithm, options: Options): Route {
@@ -294,7 +309,9 @@ export class Hwcrypt {
     }
     try {
       const route = this.#route(found, options as Options);
-      return makeCipher({ route, algorithm: found, name, direction, key, iv, tagBytes }, options);
+      const { router } = this.#wayFor(options as Options);
+      const instead = (failed: Route, error: unknown) => router.instead(found, failed, error);
+      return makeCipher({ route, instead, algorithm: found, name, direction, key, iv, tagBytes }, options);
     } finally {
       done(givenKey, key);
     }
@@ -546,7 +563,7 @@ export class Hwcrypt {
     data: Data,
     options: CipherOneShotOptions | undefined,
   ): NonSharedBuffer {
-    const shot = this.#cipherShot(name, options as Options);
+    let shot = this.#cipherShot(name, options as Options);
     // The options first: what runs code of the caller's (their getters, a KeyObject's) may take the data's memory away, so
     // the data is looked at when all of that is over.
     let output: unknown;
@@ -558,16 +575,26 @@ export class Hwcrypt {
       if (isAead(shot)) {
         givenAad = options.aad;
         tagBytes = tagOption(shot.algorithm, options);
-      } else padding = options.autoPadding !== false;
+      } else padding = paddingOption(shot.algorithm as CipherAlgorithm, options);
     } else if (isAead(shot)) tagBytes = shot.algorithm.defaultTagBytes;
     const key = keyBytes(givenKey);
     if (shot.algorithm.mode === 'xts') checkHalves(direction, key);
     const iv = ivBytes(givenIv);
     const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
     const input = dataBytes(data);
-    const result = isAead(shot)
-      ? aeadOnce(shot, direction, key, iv ?? NONE, input, aad, tagBytes, output)
-      : cipherOnce(shot as OneShot<CipherAlgorithm>, direction, key, iv, input, padding, output);
+    let result: NonSharedBuffer;
+    for (;;) {
+      try {
+        result = isAead(shot)
+          ? aeadOnce(shot, direction, key, iv ?? NONE, input, aad, tagBytes, output)
+          : cipherOnce(shot as OneShot<CipherAlgorithm>, direction, key, iv, input, padding, output);
+        break;
+      } catch (error) {
+        const other = this.#instead(shot, options as Options, error);
+        if (other === undefined) throw error;
+        shot = other;
+      }
+    }
     if (key !== givenKey) done(givenKey, key);
     return result;
   }
@@ -594,7 +621,7 @@ export class Hwcrypt {
     return this.#onceAsync('decrypt', algorithm, key, iv, data, options);
   }
 
-  #onceAsync(
+  async #onceAsync(
     direction: Direction,
     name: string,
     givenKey: KeyLike,
@@ -602,21 +629,29 @@ export class Hwcrypt {
     data: Data,
     options: CipherOneShotOptions | undefined,
   ): Promise<NonSharedBuffer> {
-    const shot = this.#cipherShot(name, options as Options);
+    let shot = this.#cipherShot(name, options as Options);
     const output = options?.output;
-    if (isAead(shot)) {
-      const tagBytes = tagOption(shot.algorithm, options);
-      const givenAad = options?.aad;
-      const key = keyBytes(givenKey);
-      const aad = givenAad === undefined ? NONE : binaryBytes(givenAad, 'options.aad');
-      const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
-      return aeadOnceAsync(shot, request, aad, tagBytes);
-    }
-    const padding = options?.autoPadding !== false;
-    const key = keyBytes(givenKey);
+    const tagBytes = isAead(shot) ? tagOption(shot.algorithm, options) : 0;
+    const padding = !isAead(shot) && paddingOption(shot.algorithm as CipherAlgorithm, options ?? {});
+    const givenAad = isAead(shot) ? options?.aad : undefined;
+    // A second driver may have to do it, when the caller has long changed what he gave.
+    const own = shot.route.driver.restricted ? copyOf : (bytes: Uint8Array): Uint8Array => bytes;
+    const key = own(keyBytes(givenKey));
     if (shot.algorithm.mode === 'xts') checkHalves(direction, key);
-    const request = { direction, key, iv: ivBytes(givenIv), data: dataBytes(data), output };
-    return cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, padding);
+    const aad = givenAad === undefined ? NONE : own(binaryBytes(givenAad, 'options.aad'));
+    const iv = ivBytes(givenIv);
+    const request = { direction, key, iv: iv && own(iv), data: own(dataBytes(data)), output };
+    for (;;) {
+      try {
+        return await (isAead(shot)
+          ? aeadOnceAsync(shot, request, aad, tagBytes)
+          : cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, padding));
+      } catch (error) {
+        const other = this.#instead(shot, options as Options, error);
+        if (other === undefined) throw error;
+        shot = other;
+      }
+    }
   }
 
   /** Undefined for a name that the table lacks. */
@@ -678,6 +713,7 @@ export class Hwcrypt {
   /** HMAC of one message over a hash; for CMAC name it: `cmac-aes-128`. */
   hmac(algorithm: string, key: KeyLike, data: Data, options?: OneShotOptions): NonSharedBuffer {
     const shot = this.#macShot(algorithm, options as Options);
+    checkMacLength(shot.algorithm, options);
     const output = resultBuffer(shot.algorithm.digestBytes, options?.output);
     const secret = keyBytes(key);
     macOnce(shot, secret, dataBytes(data), output);
@@ -693,6 +729,7 @@ export class Hwcrypt {
     options?: OneShotOptions,
   ): Promise<NonSharedBuffer> {
     const shot = this.#macShot(algorithm, options as Options);
+    checkMacLength(shot.algorithm, options);
     const output = options?.output;
     const secret = keyBytes(key);
     const input = dataBytes(data);
@@ -741,6 +778,35 @@ function isAead(shot: OneShot<CipherLike>): shot is OneShot<AeadAlgorithm> {
 
 function tagOption(algorithm: AeadAlgorithm, options: CipherOneShotOptions | undefined): number {
   return checkTagBytes(algorithm, uintOption(options, 'authTagLength') ?? algorithm.defaultTagBytes);
+}
+
+/** A MAC has one length: whoever asks for another must not get this one. */
+function checkMacLength(algorithm: MacAlgorithm, options: object | undefined): void {
+  const length = uintOption(options, 'outputLength');
+  if (length !== undefined && length !== algorithm.digestBytes) {
+    throw nodeTypeError(
+      'ERR_INVALID_ARG_VALUE',
+      `The property 'options.outputLength' is invalid: ${algorithm.name} has ${algorithm.digestBytes} bytes`,
+    );
+  }
+}
+
+/**
+ * `options.autoPadding` of a plain cipher.
+ * @throws TypeError ERR_INVALID_ARG_VALUE for what only an AEAD has: whoever gives `aad` believes it to be authenticated.
+ */
+function paddingOption(algorithm: CipherAlgorithm, options: CipherOneShotOptions): boolean {
+  for (const name of ['aad', 'authTagLength'] as const) {
+    if (options[name] == null) continue;
+    throw nodeTypeError(
+      'ERR_INVALID_ARG_VALUE',
+      `The property 'options.${name}' is invalid: ${algorithm.name} authenticates nothing`,
+    );
+  }
+  const padding: unknown = options.autoPadding;
+  if (padding === undefined) return true;
+  if (typeof padding !== 'boolean') throw invalidType('options.autoPadding', 'of type boolean', padding);
+  return padding;
 }
 
 /** node:crypto's own object for a name that hwcrypt's table lacks (key wrap, ARIA …), marked as such. */

@@ -170,6 +170,11 @@ export interface DigestOptions extends CipherOptions {}
 
 export interface Driver {
   readonly name: DriverName;
+  /**
+   * May it refuse a request of an algorithm that it supports, for the nonce, the tag or the length? It does so before it begins
+   * (`ALGORITHM_UNAVAILABLE`, `MESSAGE_TOO_LARGE`), so that another driver can do it.
+   */
+  readonly restricted?: true;
   /** Is the driver there? Never throws. Remembered until `reprobe`. */
   probe(): Probe;
   /** Forgets what was remembered, of algorithms too, and looks again. */

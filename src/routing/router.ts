@@ -53,10 +53,43 @@ const NOT_HAD: ReadonlySet<ReasonCode> = new Set([
   'ALGORITHM_NOT_OFFERED',
 ]);
 
+/** Shortages pass: what was decided because of one is decided anew at the next call. */
+const PASSING: ReadonlySet<ReasonCode> = new Set([
+  'OUT_OF_MEMORY',
+  'TOO_MANY_FILES',
+  'KEY_BUSY',
+  'TIMED_OUT',
+  'SYSTEM_ERROR',
+]);
+
+/** Errors that mean: this driver cannot do this one request, though it has the algorithm. Nothing was done yet. */
+const REFUSALS: ReadonlySet<string> = new Set(['ALGORITHM_UNAVAILABLE', 'MESSAGE_TOO_LARGE']);
+
+/** May a decision be kept, or did a driver lose it to something that passes? */
+export function lasting(route: Route): boolean {
+  return !route.passedOver.some(({ reason }) => PASSING.has(reason.code));
+}
+
 /** One line: who was passed over and why, and who does the work. */
 export function describeFallback(algorithm: Algorithm, route: Route): string {
   return `${algorithm.name} is done by ${route.label}, since ${causes(route.passedOver)}`;
 }
+
+/** A listener's own error is not the answer to whoever wanted something encrypted. */
+function tell(listener: (fallback: Fallback) => void, fallback: Fallback): void {
+  try {
+    listener(fallback);
+  } catch (error) {
+    process.nextTick(() => {
+      throw error;
+    });
+  }
+}
+
+const MAX_ANNOUNCED = 1000;
+
+const labelOf = ({ driver, kernelDriver }: DriverChoice): string =>
+  kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
 
 /** Each driver's reason, once. */
 function causes(passedOver: readonly PassedOver[]): string {
@@ -77,6 +110,8 @@ export class Router {
   readonly #asked: boolean;
   /** Keyed by the entry itself: names of the table are unique, but ad hoc entries may repeat. */
   #routes = new Map<Algorithm, Route>();
+  /** Who lost what and why, as far as it was told: once is enough. */
+  readonly #announced = new Set<string>();
 
   constructor(options: RouterOptions = {}) {
     const { drivers } = options;
@@ -92,22 +127,13 @@ export class Router {
     const known = this.#routes.get(algorithm);
     if (known) return known;
     const passedOver: PassedOver[] = [];
-    for (const { driver, kernelDriver } of this.order) {
-      const label = kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
-      const options = kernelDriver === undefined ? {} : { kernelDriver };
-      const probe = driver.probe();
-      const support = probe.available
-        ? driver.supports(algorithm, options)
-        : { supported: false as const, reason: probe.reason };
-      if (support.supported) {
-        const route: Route = { driver, ...options, label, options, passedOver };
-        this.#routes.set(algorithm, route);
-        if (passedOver.some(({ reason }) => this.#asked || !NOT_HAD.has(reason.code))) {
-          this.#announce(algorithm, route);
-        }
-        return route;
+    const route = this.#search(algorithm, 0, passedOver);
+    if (route) {
+      if (lasting(route)) this.#routes.set(algorithm, route);
+      if (passedOver.some(({ reason }) => this.#asked || !NOT_HAD.has(reason.code))) {
+        this.#announce(algorithm, route);
       }
-      passedOver.push({ driver: label, reason: support.reason });
+      return route;
     }
     const first = passedOver[0]!;
     if (passedOver.length === 1) {
@@ -128,13 +154,52 @@ export class Router {
     );
   }
 
+  /**
+   * Who does a request instead of `failed`, which refused it with `error` before it began: a nonce, a tag or a length that it
+   * does not take. Undefined where the error says something else, or nobody is left; the error is then the answer.
+   */
+  instead(algorithm: Algorithm, failed: Route, error: unknown): Route | undefined {
+    if (!(error instanceof HwcryptError) || !REFUSALS.has(error.code)) return undefined;
+    const at = this.order.findIndex((choice) => labelOf(choice) === failed.label);
+    const reason = error.reason ?? { code: 'MESSAGE_TOO_LARGE', message: error.message };
+    const passedOver = [...failed.passedOver, { driver: failed.label, reason }];
+    const route = this.#search(algorithm, at + 1, passedOver);
+    if (route) this.#announce(algorithm, route);
+    return route;
+  }
+
+  /** The first from `from` on that can, with those before it added to `passedOver`. */
+  #search(algorithm: Algorithm, from: number, passedOver: PassedOver[]): Route | undefined {
+    for (const choice of this.order.slice(from)) {
+      const { driver, kernelDriver } = choice;
+      const label = labelOf(choice);
+      const options = kernelDriver === undefined ? {} : { kernelDriver };
+      const probe = driver.probe();
+      const support = probe.available
+        ? driver.supports(algorithm, options)
+        : { supported: false as const, reason: probe.reason };
+      if (support.supported) return { driver, ...options, label, options, passedOver };
+      passedOver.push({ driver: label, reason: support.reason });
+    }
+    return undefined;
+  }
+
   /** Forgets every decision, and looks at the drivers anew. */
   reset(): void {
     this.#routes = new Map();
+    this.#announced.clear();
     for (const { driver } of this.order) driver.reprobe();
   }
 
   #announce(algorithm: Algorithm, route: Route): void {
+    const what = [
+      algorithm.name,
+      route.label,
+      ...route.passedOver.map((one) => one.driver + one.reason.code),
+    ];
+    const id = what.join(' ');
+    if (this.#announced.has(id)) return;
+    if (this.#announced.size < MAX_ANNOUNCED) this.#announced.add(id);
     const message = describeFallback(algorithm, route);
     const fallback: Fallback = {
       algorithm: algorithm.name,
@@ -143,7 +208,7 @@ export class Router {
       message,
     };
     FALLBACK.publish(fallback);
-    if (this.#onFallback) this.#onFallback(fallback);
+    if (this.#onFallback) tell(this.#onFallback, fallback);
     else if (!FALLBACK.hasSubscribers) {
       process.emitWarning(message, { type: 'HwcryptFallback', code: 'HWCRYPT_FALLBACK' });
     }

@@ -169,6 +169,7 @@ function tryOffCpu({ algorithms }: AlgorithmList): boolean | undefined {
 
 export class AfalgDriver implements Driver {
   readonly name = 'afalg';
+  readonly restricted = true;
   #probe: Probe | undefined;
   #limits: Limits | undefined;
   readonly #supports = new Map<string, Support>();

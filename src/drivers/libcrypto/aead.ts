@@ -72,6 +72,7 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     this.borrow(() => {
       kept?.fill(0);
       evp.cipherContexts.release(box);
+      evp.wipe();
     });
     this.#ivBytes = algorithm.ivBytes;
     this.#tagParams = evp.tagParams(tagBytes);

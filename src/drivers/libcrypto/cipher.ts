@@ -20,8 +20,6 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
   readonly algorithm: CipherAlgorithm;
   readonly direction: Direction;
   readonly partialBlocks = true;
-  /** Not for XTS, whose data units have rules about their length. */
-  readonly stage: Uint8Array | undefined;
   readonly #evp: Evp;
   readonly #ctx: number;
   readonly #xts: boolean;
@@ -46,7 +44,6 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.algorithm = algorithm;
     this.direction = direction;
     this.#xts = algorithm.mode === 'xts';
-    this.stage = this.#xts ? undefined : evp.stage;
 
     const box = evp.cipherContexts.acquire(evp.cipherCtxNew);
     const ctx = box.handle;
@@ -57,6 +54,7 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     this.borrow(() => {
       held?.key.fill(0);
       evp.cipherContexts.release(box);
+      evp.wipe();
     });
     this.#countFrom(iv);
     const { scratch } = evp;
@@ -78,6 +76,11 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
       throw error;
     }
     if (algorithm.blockBytes > 1) evp.cipherSetPadding(ctx, 0);
+  }
+
+  /** Not for XTS, whose data units have rules about their length. */
+  get stage(): Uint8Array | undefined {
+    return this.#xts ? undefined : this.#evp.stage;
   }
 
   update(input: Uint8Array, output: Uint8Array): void {

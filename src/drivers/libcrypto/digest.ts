@@ -19,14 +19,19 @@ abstract class LibcryptoDigest<A extends HashAlgorithm | MacAlgorithm>
 {
   readonly driver = 'libcrypto';
   readonly algorithm: A;
-  protected readonly evp: Evp;
+  /** Not to be seen where a session gets into a log: everybody's short messages go through its memory. */
+  readonly #evp: Evp;
   /** False from `digest` until `restart`: OpenSSL would go on from an undefined state. */
   protected open = true;
 
   constructor(evp: Evp, algorithm: A) {
     super();
-    this.evp = evp;
+    this.#evp = evp;
     this.algorithm = algorithm;
+  }
+
+  protected get evp(): Evp {
+    return this.#evp;
   }
 
   protected abstract nativeUpdate(data: Uint8Array | number, length: number): number;
@@ -107,7 +112,10 @@ export class LibcryptoHash extends LibcryptoDigest<HashAlgorithm> {
     if (ctx === 0) throw opensslError(evp, 'EVP_MD_CTX_new failed');
     this.#ctx = ctx;
     this.#md = handle;
-    this.borrow(() => evp.mdContexts.release(box));
+    this.borrow(() => {
+      evp.mdContexts.release(box);
+      evp.wipe();
+    });
     if (evp.digestInit(ctx, handle, 0) !== 1) {
       const error = opensslError(evp, `cannot initialise ${algorithm.name}`);
       this.close();
@@ -197,7 +205,10 @@ export class LibcryptoMac extends LibcryptoDigest<MacAlgorithm> {
     const box = pool.acquire(make);
     if (box.handle === 0) throw opensslError(evp, `cannot initialise ${algorithm.name}`);
     this.#ctx = box.handle;
-    this.borrow(() => pool.release(box));
+    this.borrow(() => {
+      pool.release(box);
+      evp.wipe();
+    });
     if (key !== undefined && this.#init(key) !== 1) {
       const error = this.broken();
       this.close();

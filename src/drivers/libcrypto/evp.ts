@@ -153,6 +153,8 @@ export interface Evp extends Functions {
   readonly stage: Uint8Array;
   /** The first `length` bytes at `OUTPUT`; the view is made once. `length` is at most `MAX_RESULT`. */
   result(length: number): Uint8Array;
+  /** Overwrites what short messages left in `scratch`; keys are overwritten by whoever puts them there. */
+  wipe(): void;
   /** Version text of the library, e.g. `OpenSSL 3.0.19 27 Jan 2026`. */
   readonly versionText: string;
   /**
@@ -248,6 +250,9 @@ function load(): LoadedEvp {
     ...f,
     scratch,
     stage: part(bytes, INPUT, SMALL),
+    wipe() {
+      bytes.fill(0, INPUT);
+    },
     result(length: number) {
       results[length] ??= part(bytes, OUTPUT, length);
       return results[length];
