@@ -8,8 +8,12 @@ import { ReadStream } from 'node:tty';
 import { onInterrupt } from '../enc/interrupt.js';
 import { HwcryptError } from '../errors.js';
 
-const INTERRUPT = 0x03;
 const END = 0x04;
+/** What ends the process; in raw mode the terminal does not send the signals itself. */
+const SIGNALS: ReadonlyMap<number, NodeJS.Signals> = new Map([
+  [0x03, 'SIGINT'],
+  [0x1c, 'SIGQUIT'],
+]);
 const ERASE = [0x08, 0x7f];
 const KILL_LINE = 0x15;
 const ENTER = [0x0a, 0x0d];
@@ -82,12 +86,13 @@ function readLine(stream: ReadStream, fd: number): Promise<Buffer> {
           });
           return;
         }
-        if (code === INTERRUPT) {
+        const signal = SIGNALS.get(code);
+        if (signal) {
           line.fill(0);
           stream.setRawMode(false);
           writeSync(fd, '\n');
-          // In raw mode the terminal does not send the signal itself. Whoever has to clean up listens for it.
-          process.kill(process.pid, 'SIGINT');
+          // Whoever has to clean up listens for it.
+          process.kill(process.pid, signal);
           return;
         }
         if (code === END) {

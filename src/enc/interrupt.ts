@@ -5,7 +5,7 @@
  * room changes nothing in a program.
  */
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 const undos = new Set<() => void>();
 
@@ -34,7 +34,7 @@ function watch(on: boolean): void {
   }
 }
 
-/** Runs `undo` (synchronous) if SIGINT, SIGTERM or SIGHUP arrives before the function that is returned was called. */
+/** Runs `undo` (synchronous) if SIGINT, SIGTERM, SIGHUP or SIGQUIT arrives before the function that is returned was called. */
 export function onInterrupt(undo: () => void): () => void {
   undos.add(undo);
   watch(true);

@@ -17,13 +17,17 @@ async function until(what: () => boolean): Promise<void> {
   throw new Error('it did not come to pass');
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGKILL'] as const) {
   test(`${signal} in mid-write`, async () => {
     const home = mkdtempSync(join(folder, 'home-'));
     const target = join(home, 'out');
     writeFileSync(target, 'old');
     // Slowly, so that the disk is not filled.
-    const child = start(['enc', ...PASSPHRASE, '-out', target], { stdio: ['pipe', 'ignore', 'pipe'] });
+    // In the folder that is removed: SIGQUIT may leave a core there.
+    const child = start(['enc', ...PASSPHRASE, '-out', target], {
+      stdio: ['pipe', 'ignore', 'pipe'],
+      cwd: folder,
+    });
     const end = ended(child);
     let stderr = '';
     child.stderr?.on('data', (data) => {

@@ -128,15 +128,20 @@ test('two that differ, an empty one, and the end of input are refused', { skip: 
   assert.equal(existsSync(join(cwd, 'never')), false);
 });
 
-test('Ctrl-C ends it and gives the terminal back its echo', { skip: noTerminal }, async () => {
-  const { shown } = await atTerminal(`${encrypt}; echo "status $?"; stty -a`, [
-    { shows: ASK, type: 'secret\u0003' },
-  ]);
-  assert.match(shown, /status 130/);
-  assert.match(shown, /[^-]icanon/);
-  assert.match(shown, / echo /);
-  assert.doesNotMatch(shown, /secret/);
-});
+for (const [name, key, ends] of [
+  ['Ctrl-C', '\u0003', /status 130/],
+  ['Ctrl-\\', '\u001c', /status 131/],
+] as const) {
+  test(`${name} ends it and gives the terminal back its echo`, { skip: noTerminal }, async () => {
+    const { shown } = await atTerminal(`${encrypt}; echo "status $?"; stty -a`, [
+      { shows: ASK, type: `secret${key}` },
+    ]);
+    assert.match(shown, ends);
+    assert.match(shown, /[^-]icanon/);
+    assert.match(shown, / echo /);
+    assert.doesNotMatch(shown, /secret/);
+  });
+}
 
 test('no terminal: said, with what to do', () => {
   const { status, stderr } = program('setsid', ['-w', process.execPath, MAIN, 'enc', '-aes-256-cbc'], {
