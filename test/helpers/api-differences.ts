@@ -171,6 +171,7 @@ export const OTHER_DIFFERENCES: readonly string[] = [
   'ocb-in-one-piece',
   'stream-errors',
   'hash-after-stream',
+  'destroyed',
   'detached',
   'long-input',
   'pooled-results',
