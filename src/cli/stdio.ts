@@ -34,12 +34,25 @@ function writeFully(fd: number, bytes: Uint8Array): void {
   }
 }
 
-/** @throws ClosedPipe, or what the system says of a full disk */
+/**
+ * For text that people read, who may have seen enough of it.
+ *
+ * @throws ClosedPipe, or what the system says of a full disk
+ */
 export function writeText(text: string): void {
+  write(text, () => new ClosedPipe());
+}
+
+/** For results that somebody works with: a closed pipe is an error as any other, in one line. */
+export function writeResult(text: string): void {
+  write(text);
+}
+
+function write(text: string, closed?: () => Error): void {
   try {
     writeFully(1, Buffer.from(text, 'utf8'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') throw new ClosedPipe();
+    if (closed && (error as NodeJS.ErrnoException).code === 'EPIPE') throw closed();
     throw new HwcryptError('OUTPUT_FILE', `cannot write standard output: ${systemMessage(error)}`, {
       cause: error,
     });

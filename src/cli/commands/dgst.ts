@@ -27,7 +27,7 @@ import { Router } from '../../routing/router.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
-import { writeError, writeText } from '../stdio.js';
+import { writeError, writeResult, writeText } from '../stdio.js';
 
 const NOTES = `
 -c checks, as in sha256sum; what openssl dgst calls -c is -colons here.
@@ -425,7 +425,7 @@ async function digestFiles(given: Given, operands: readonly string[], engine: En
 
 async function put(output: Output | undefined, text: string): Promise<void> {
   if (output) await output.write([Buffer.from(text, 'utf8')]);
-  else writeText(text);
+  else writeResult(text);
 }
 
 function isFileError(error: unknown): error is HwcryptError {
@@ -486,7 +486,7 @@ async function checkLists(given: Given, operands: readonly string[], engine: Eng
       failed = true;
     }
   }
-  if (given.has('json')) writeText(`${JSON.stringify(results, null, 2)}\n`);
+  if (given.has('json')) writeResult(`${JSON.stringify(results, null, 2)}\n`);
   return failed ? 1 : 0;
 }
 
@@ -518,7 +518,7 @@ async function checkList(
   const silent = given.has('status') || given.has('json');
   const say = (name: string, verdict: 'OK' | 'FAILED' | 'FAILED open or read'): void => {
     results.push({ file: name, status: verdict });
-    if (!silent && !(verdict === 'OK' && given.has('quiet'))) writeText(verdictLine(name, verdict));
+    if (!silent && !(verdict === 'OK' && given.has('quiet'))) writeResult(verdictLine(name, verdict));
   };
   const asked = given.get('digest');
   // A list that --zero made: names are as they are there.

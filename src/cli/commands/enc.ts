@@ -8,7 +8,7 @@ import { Progress, watched } from '../../report/progress.js';
 import type { CommandSpec, Given } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
-import { writeError, writeText } from '../stdio.js';
+import { writeError, writeResult, writeText } from '../stdio.js';
 
 const NOTES = `
 Keys from passphrases, and who uses which:
@@ -181,7 +181,7 @@ async function run(given: Given): Promise<number | undefined> {
         progress.clear();
         writeError(`hwcrypt: enc: ${line}`);
       },
-      print: writeText,
+      print: writeResult,
       progress: (bytes, total) => progress.update(bytes, total),
     });
     progress.stop();

@@ -60,6 +60,30 @@ test('closed pipes of commands that print text are nobody’s concern', () => {
   for (const command of ['list', 'enc -list', 'dgst -list', '--help']) {
     const result = shell(`exec 3> >(:); sleep 0.2; hwcrypt ${command} >&3`);
     assert.equal(result.stderr, '', command);
+    assert.equal(result.status, 1, command);
+  }
+});
+
+test('closed pipes of commands that make data or find something out are told', () => {
+  writeFileSync(join(folder, 'SUMS'), `${'0'.repeat(64)}  /dev/null\n`);
+  const sums = join(folder, 'SUMS');
+  for (const command of [
+    'rand 10',
+    'rand -hex 10',
+    'enc -none -in SUMS',
+    'enc -aes-128-cbc -K 00 -iv 00 -P',
+    'dgst SUMS',
+    'dgst -binary SUMS',
+    'dgst --json SUMS',
+    'dgst -c SUMS',
+    'dgst -c --json SUMS',
+  ]) {
+    const line = command.replace('SUMS', sums);
+    const result = shell(`exec 3> >(:); sleep 0.2; hwcrypt ${line} >&3`);
+    const [name] = command.split(' ');
+    const last = result.stderr.trimEnd().split('\n').at(-1);
+    assert.equal(last, `hwcrypt: ${name}: cannot write standard output: broken pipe`, command);
+    assert.equal(result.status, 1, command);
   }
 });
 
