@@ -27,7 +27,7 @@ export interface ExplainOptions {
   readonly input?: string | undefined;
   /** True: the input is base64; undefined: it is if it begins like it. */
   readonly base64?: boolean | undefined;
-  readonly driver?: string | undefined;
+  readonly driver?: string | readonly string[] | undefined;
   /** Try this passphrase with every usual pair of cipher and key derivation. Wiped afterwards. */
   readonly passphrase?: (() => Promise<Buffer>) | undefined;
   /** Try only this cipher. */

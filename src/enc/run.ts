@@ -40,8 +40,8 @@ export interface EncOptions {
   readonly direction: Direction;
   /** Undefined: nothing is encrypted, only base64 is put on or taken off (`-none`). */
   readonly cipher?: CipherAlgorithm | undefined;
-  /** Pins a driver, `afalg` or `afalg:virtio_crypto_aes_cbc`; else the usual order is gone through. */
-  readonly driver?: string | undefined;
+  /** Pins a driver, `afalg` or `afalg:virtio_crypto_aes_cbc`, or several in the order to try; else that is the usual one. */
+  readonly driver?: string | readonly string[] | undefined;
   /** Paths; undefined or `-` for standard input and output. */
   readonly input?: string | undefined;
   readonly output?: string | undefined;

@@ -24,6 +24,7 @@ import {
 } from '../../report/checksums.js';
 import { Progress, watched } from '../../report/progress.js';
 import { Router } from '../../routing/router.js';
+import { driversOf } from '../drivers.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
@@ -84,8 +85,8 @@ export const command: CommandSpec = {
     { names: ['-xoflen'], value: 'N', help: 'Bytes of output of shake128 and shake256', section: 'Work' },
     {
       names: ['--driver'],
-      value: 'NAME[:IMPL]',
-      help: 'Use this driver and no other, e.g. afalg',
+      value: 'NAME[:IMPL],…',
+      help: 'Use this driver and no other, e.g. afalg; of several the first that can',
       section: 'Work',
     },
     {
@@ -159,7 +160,7 @@ async function run(given: Given, files: readonly string[]): Promise<number> {
   }
   refuse(given);
   if (given.has('hmac') || given.has('macopt')) hideArguments('dgst');
-  const engine = new Engine(given.get('driver'));
+  const engine = new Engine(driversOf(given));
   try {
     return given.has('c') ? await checkLists(given, files, engine) : await digestFiles(given, files, engine);
   } finally {
@@ -184,9 +185,9 @@ class Engine {
   readonly #digester = new FileDigester();
   readonly #sessions = new Map<string, DigestSession>();
 
-  constructor(driver: string | undefined) {
+  constructor(drivers: readonly string[] | undefined) {
     this.#router = new Router({
-      ...(driver === undefined ? {} : { drivers: driver }),
+      ...(drivers === undefined ? {} : { drivers }),
       onFallback: ({ message }) => writeError(`hwcrypt: dgst: ${message}`),
     });
   }

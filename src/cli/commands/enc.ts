@@ -5,6 +5,7 @@ import { DEFAULT_ITERATIONS, type Kdf, requireDigest } from '../../enc/kdf.js';
 import { type EncOptions, runEnc } from '../../enc/run.js';
 import { HwcryptError } from '../../errors.js';
 import { Progress, watched } from '../../report/progress.js';
+import { driversOf } from '../drivers.js';
 import type { CommandSpec, Given } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
@@ -74,8 +75,8 @@ export const command: CommandSpec = {
     { names: ['-nopad'], help: 'No padding: the input is whole blocks', section: 'Work' },
     {
       names: ['--driver'],
-      value: 'NAME[:IMPL]',
-      help: 'Use this driver and no other, e.g. afalg or afalg:virtio_crypto_aes_cbc',
+      value: 'NAME[:IMPL],…',
+      help: 'Use this driver and no other, e.g. afalg or afalg:virtio_crypto_aes_cbc; of several the first that can',
       section: 'Work',
     },
     { names: ['-in'], value: 'FILE', help: 'Input (standard input)', section: 'Files' },
@@ -225,7 +226,7 @@ function parse(given: Given, name: string | undefined): EncOptions {
   return {
     direction,
     cipher,
-    driver: given.get('driver'),
+    driver: driversOf(given),
     input: given.get('in'),
     output: given.get('out'),
     passphrase: hasKey && !hasPassphrase ? undefined : passphraseOf(given, cipher, direction === 'encrypt'),
@@ -300,7 +301,7 @@ async function explain(given: Given, name: string | undefined): Promise<number> 
   const explanation = await explainFile({
     input: given.get('explain'),
     ...(given.has('a') ? { base64: true } : {}),
-    driver: given.get('driver'),
+    driver: driversOf(given),
     cipher: name === undefined ? undefined : requireEncCipher(name),
     digest: given.has('md') ? requireDigest(given.get('md') as string) : undefined,
     iterations: given.number('iter', 1),

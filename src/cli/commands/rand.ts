@@ -1,9 +1,10 @@
 /** `hwcrypt rand`: random bytes, as openssl rand prints them. */
-import { allDrivers, parseDriver } from '../../drivers/registry.js';
+import { allDrivers, type DriverChoice, parseDriver } from '../../drivers/registry.js';
 import { Base64Encoder } from '../../enc/base64.js';
 import { openOutput } from '../../enc/output.js';
-import { describeReason, HwcryptError } from '../../errors.js';
+import { describeReason, HwcryptError, type Reason } from '../../errors.js';
 import { Progress, watched } from '../../report/progress.js';
+import { driversOf } from '../drivers.js';
 import type { CommandSpec, Given } from '../options.js';
 import { rulesFor } from '../rules.js';
 import { writeError } from '../stdio.js';
@@ -24,7 +25,7 @@ export const command: CommandSpec = {
     { names: ['-out'], value: 'FILE', help: 'Write to a file, whole or not at all' },
     {
       names: ['--driver'],
-      value: 'NAME[:IMPL]',
+      value: 'NAME[:IMPL],…',
       help: 'Whose generator: libcrypto (default), or afalg for the kernel’s, e.g. afalg:drbg_pr_hmac_sha512',
     },
     { names: ['-rand'], value: 'FILES', help: '', hidden: true, repeats: true },
@@ -50,7 +51,7 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
   }
   if (amount === undefined) throw new HwcryptError('USAGE', 'how many bytes? hwcrypt rand N');
   const count = parseCount(amount);
-  const fill = generator(given.get('driver'));
+  const fill = generator(driversOf(given));
   const form = given.get('form');
   const output = openOutput(given.get('out'), { secret: true });
   const progress = new Progress('rand', watched(given.get('out')));
@@ -109,30 +110,27 @@ function parseCount(text: string): number {
   throw new HwcryptError('USAGE', `"${text}" is not a number of bytes to make: ${why}`);
 }
 
-/** The pinned driver's generator, or the first in the order that has one. */
-function generator(pinned: string | undefined): (output: Uint8Array) => void {
-  if (pinned !== undefined) {
-    const { driver, kernelDriver } = parseDriver(pinned);
-    const probe = driver.probe();
-    if (!probe.available) {
-      throw new HwcryptError('DRIVER_UNAVAILABLE', `${driver.name}: ${describeReason(probe.reason)}`, {
-        reason: probe.reason,
-      });
-    }
-    if (!driver.random) throw new HwcryptError('NO_DRIVER', `${driver.name} has no random generator`);
-    return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
-  }
-  let passedOver: string | undefined;
-  for (const driver of allDrivers()) {
+/** The generator of the first that has one: of those named, or of all. */
+function generator(named: readonly string[] | undefined): (output: Uint8Array) => void {
+  const order: readonly DriverChoice[] =
+    named?.map(parseDriver) ?? allDrivers().map((driver) => ({ driver }));
+  const passedOver: string[] = [];
+  let reason: Reason | undefined;
+  for (const { driver, kernelDriver } of order) {
     const probe = driver.probe();
     if (!probe.available || !driver.random) {
-      passedOver ??= `${driver.name}: ${probe.available ? 'it has no generator' : describeReason(probe.reason)}`;
+      if (!probe.available) reason ??= probe.reason;
+      passedOver.push(
+        `${driver.name}: ${probe.available ? 'it has no random generator' : describeReason(probe.reason)}`,
+      );
       continue;
     }
-    if (passedOver !== undefined) {
-      writeError(`hwcrypt: rand: the generator is ${driver.name}'s, since ${passedOver}`);
+    if (passedOver.length > 0) {
+      writeError(`hwcrypt: rand: the generator is ${driver.name}'s, since ${passedOver.join('; ')}`);
     }
-    return (output) => driver.random?.(output);
+    return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
   }
-  throw new HwcryptError('NO_DRIVER', 'no driver has a random generator');
+  throw reason
+    ? new HwcryptError('DRIVER_UNAVAILABLE', passedOver.join('; '), { reason })
+    : new HwcryptError('NO_DRIVER', passedOver.join('; '));
 }

@@ -1,0 +1,42 @@
+/**
+ * `--driver`: one driver, or several in the order in which they are tried.
+ *
+ * Room `cli`.
+ */
+import { driverNames } from '../drivers/registry.js';
+import { HwcryptError } from '../errors.js';
+import { type Given, nearest } from './options.js';
+
+/** At commas, but for those in brackets: the kernel has names such as `gcm_base(ctr(aes-generic),ghash-generic)`. */
+export function splitDrivers(text: string): string[] {
+  const parts = [''];
+  let depth = 0;
+  for (const c of text) {
+    if (c === '(') depth++;
+    else if (c === ')') depth--;
+    if (c === ',' && depth <= 0) parts.push('');
+    else parts[parts.length - 1] += c;
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Undefined where no driver is named. @throws HwcryptError USAGE for a name that no driver has */
+export function driversOf(given: Given): readonly string[] | undefined {
+  const text = given.get('driver');
+  if (text === undefined) return undefined;
+  const drivers = [...new Set(splitDrivers(text))];
+  if (drivers.length === 0) {
+    throw new HwcryptError('USAGE', '--driver needs a name (see hwcrypt list drivers)');
+  }
+  const known: readonly string[] = driverNames();
+  for (const driver of drivers) {
+    const name = driver.replace(/:.*/s, '');
+    if (known.includes(name)) continue;
+    const [near] = nearest(name, known);
+    throw new HwcryptError(
+      'USAGE',
+      `there is no driver "${name}" (${near ? `did you mean ${near}?` : known.join(', ')})`,
+    );
+  }
+  return drivers;
+}
