@@ -176,4 +176,6 @@ export const OTHER_DIFFERENCES: readonly string[] = [
   'long-input',
   'pooled-results',
   'own-names',
+  'tag-length-type',
+  'function-lengths',
 ];
