@@ -22,9 +22,9 @@ export function splitDrivers(text: string): string[] {
 
 /** Undefined where no driver is named. @throws HwcryptError USAGE for a name that no driver has */
 export function driversOf(given: Given): readonly string[] | undefined {
-  const text = given.get('driver');
-  if (text === undefined) return undefined;
-  const drivers = [...new Set(splitDrivers(text))];
+  const texts = given.all('driver');
+  if (texts.length === 0) return undefined;
+  const drivers = [...new Set(texts.flatMap(splitDrivers))];
   if (drivers.length === 0) {
     throw new HwcryptError('USAGE', '--driver needs a name (see hwcrypt list drivers)');
   }

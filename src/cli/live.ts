@@ -9,6 +9,7 @@ import type { SubjectComparison } from '../bench/comparison/index.js';
 import type { PlannedSubject } from '../bench/engine/index.js';
 import type { Operation, ResultSet } from '../bench/model.js';
 import { HwcryptError } from '../errors.js';
+import { splitDrivers } from './drivers.js';
 import { writeError, writeErrorText } from './stdio.js';
 
 export interface Measured {
@@ -25,8 +26,8 @@ export function liveDrivers(operand: string): readonly string[] | undefined {
   if (operand === 'live') return [];
   const [, names] = /^live:(.*)$/.exec(operand) ?? [];
   if (names === undefined) return undefined;
-  const drivers = names.split(',').map((name) => name.trim());
-  if (drivers.some((name) => name === '')) {
+  const drivers = splitDrivers(names);
+  if (drivers.length === 0) {
     throw new HwcryptError('USAGE', `"${operand}" names no driver: live:afalg,libcrypto`);
   }
   return drivers;

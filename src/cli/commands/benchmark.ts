@@ -34,6 +34,7 @@ import { argon2 } from '../../kdf/index.js';
 import { comment, type Doer, diskName, diskText, doersText, sizesText } from '../../report/benchmark.js';
 import { StatusLine } from '../../report/status-line.js';
 import { duration } from '../../report/units.js';
+import { driversOf } from '../drivers.js';
 import { abandonWork, EXIT_FAILURE } from '../exit.js';
 import { Interruption } from '../interruption.js';
 import type { CommandSpec, Given } from '../options.js';
@@ -248,7 +249,7 @@ async function memory(job: Job, signal: AbortSignal): Promise<void> {
   const kdfOnly = given.has('hash') || given.has('pbkdf');
   const one = given.get('cipher');
   const ciphers = kdfOnly ? [] : ciphersOf(one, job.keyBits);
-  const drivers = kdfOnly ? undefined : driversOf(given, ciphers);
+  const drivers = kdfOnly ? undefined : contestantsOf(given, ciphers);
   job.say(`${CRYPTSETUP_TITLE}\n`);
   const kdfs = one === undefined && !given.has('no-kdf') ? await derivations(job, signal) : [];
   const kdfRun: Run[] = kdfs.length > 0 ? [kdfRunOf(kdfs)] : [];
@@ -300,10 +301,10 @@ interface Drivers {
   readonly absent: readonly string[];
 }
 
-function driversOf(given: Given, wanted: readonly Wanted[]): Drivers {
+function contestantsOf(given: Given, wanted: readonly Wanted[]): Drivers {
   const algorithms = wanted.flatMap(({ algorithm }) => (algorithm ? [algorithm] : []));
-  const named = [...new Set(given.all('driver').flatMap((text) => text.split(',')))];
-  if (named.length > 0) {
+  const named = driversOf(given);
+  if (named !== undefined) {
     const contestants = named.map(contestant);
     requirePresent(contestants, algorithms);
     return { contestants, absent: [] };

@@ -25,6 +25,7 @@ import { describeReason, HwcryptError } from '../../errors.js';
 import { writeCsv } from '../../interop/csv.js';
 import { writeJson } from '../../interop/json.js';
 import { duration } from '../../report/units.js';
+import { driversOf } from '../drivers.js';
 import { Interruption } from '../interruption.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import type { Rule } from '../rules.js';
@@ -289,7 +290,7 @@ interface Taking {
 
 function contestantsOf(given: Given, subjects: readonly SpeedSubject[]): Taking {
   const engine = given.get('engine');
-  const labels = engine === undefined ? given.get('driver')?.split(',') : [engineDriver(engine)];
+  const labels = engine === undefined ? driversOf(given) : [engineDriver(engine)];
   const wanted = subjects.map(({ algorithm }) => algorithm);
   if (labels === undefined) {
     const { contestants, absent } = presentContestants();
@@ -297,24 +298,9 @@ function contestantsOf(given: Given, subjects: readonly SpeedSubject[]): Taking 
     if (able.length === 0) throw nobody(contestants, absent, subjects);
     return { contestants: able, absent, named: false };
   }
-  const contestants = [...new Set(labels.map((label) => label.trim()).filter((label) => label !== ''))].map(
-    knownDriver,
-  );
-  if (contestants.length === 0)
-    throw new HwcryptError('USAGE', '--driver needs a name (see hwcrypt list drivers)');
+  const contestants = labels.map(contestant);
   requirePresent(contestants, wanted);
   return { contestants, absent: [], named: true };
-}
-
-function knownDriver(label: string): Contestant {
-  const name = label.replace(/:.*/s, '');
-  const known: readonly string[] = driverNames();
-  if (known.includes(name)) return contestant(label);
-  const [near] = nearest(name, known);
-  throw new HwcryptError(
-    'USAGE',
-    `there is no driver "${name}" (${near ? `did you mean ${near}?` : known.join(', ')})`,
-  );
 }
 
 /** None of the drivers has any of the algorithms. */
