@@ -49,17 +49,18 @@ export function limits(): Section {
     });
   }
   {
-    const iv = crypto.randomBytes(12);
-    // In place, as openssl speed does it: the caches see half of what two buffers are.
-    const output = crypto.randomBytes(16384 + 16);
-    const data = output.subarray(0, 16384);
+    // As openssl speed has it: text after text in place under one nonce, and never a tag. 2^36 bytes are a nonce's limit, which
+    // some seconds do not reach.
+    const data = crypto.randomBytes(16384);
+    const algorithm = cipherLike('aes-256-gcm');
+    if (algorithm?.kind !== 'aead') throw new Error('aes-256-gcm is not in the table');
+    const session = getDriver('libcrypto').aead(algorithm, 'encrypt', key);
+    session.begin(crypto.randomBytes(12));
     cases.push({
       algorithm: 'aes-256-gcm',
       bytes: 16384,
       most: 1.05,
-      work: () => {
-        hwcrypt.encrypt('aes-256-gcm', key, iv, data, { output });
-      },
+      work: () => session.update(data, data),
     });
   }
   {
@@ -97,7 +98,7 @@ export function limits(): Section {
   return {
     title: 'Against the C limit',
     command: 'npm run bench -- limit',
-    how: 'hwcrypt (one-shot seal into a caller’s buffer; a CBC session’s update; 16 KiB in place) in turn with `openssl speed -elapsed -evp`, a second each, 7 rounds. hwcrypt’s time divided by OpenSSL’s.',
+    how: 'hwcrypt in turn with `openssl speed -elapsed -evp`, a second each, 7 rounds; hwcrypt’s time divided by OpenSSL’s. 16 KiB: a session’s update in place, which is what OpenSSL times; 64 B: a whole one-shot seal into a caller’s buffer, key and nonce set and the tag taken, where OpenSSL only updates.',
     columns: ['hwcrypt', 'openssl speed', 'times as slow', 'wanted'],
     rows,
   };

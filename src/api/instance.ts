@@ -144,6 +144,8 @@ interface Way {
   lastName: string;
   lastCipher: OneShot<CipherLike> | undefined;
   readonly hashes: Map<string, OneShot<HashAlgorithm>>;
+  lastHashName: string;
+  lastHash: OneShot<HashAlgorithm> | undefined;
   readonly macs: Map<string, OneShot<MacAlgorithm>>;
 }
 
@@ -208,6 +210,8 @@ export class Hwcrypt {
       router,
       lastName: '',
       lastCipher: undefined,
+      lastHashName: '',
+      lastHash: undefined,
       ciphers: new Map(),
       hashes: new Map(),
       macs: new Map(),
@@ -657,8 +661,13 @@ export class Hwcrypt {
   /** Undefined for a name that the table lacks. */
   #hashShot(name: string, options: Options): OneShot<HashAlgorithm> | undefined {
     const way = this.#wayFor(options);
+    if (way.lastHash !== undefined && way.lastHashName === name) return way.lastHash;
     const known = way.hashes.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      way.lastHashName = name;
+      way.lastHash = known;
+      return known;
+    }
     checkString(name, 'algorithm');
     const found = hashAlgorithm(name);
     return found && this.#shot(way, way.hashes, name, found);
@@ -758,6 +767,7 @@ export class Hwcrypt {
     for (const way of [this.#way, ...this.#ways.values()]) {
       way.router.reset();
       way.lastCipher = undefined;
+      way.lastHash = undefined;
       for (const map of [way.ciphers, way.hashes, way.macs]) map.clear();
     }
   }

@@ -97,6 +97,8 @@ export type DoubtCode =
   | 'ONE_THREAD'
   /** The rounds spread too far apart. */
   | 'NOISY'
+  /** The latencies, which are of a pass of their own, are not those of the requests behind the figure. */
+  | 'LATENCY_APART'
   /** Outputs were compared with a reference and differed. */
   | 'WRONG_OUTPUT';
 
@@ -108,7 +110,7 @@ export interface Doubt {
   readonly correctedBytesPerSecond?: number;
 }
 
-/** Nanoseconds that a share of requests took at most, each on its own. */
+/** Nanoseconds that a share of requests took at most, each timed on its own in a pass after the rounds. */
 export interface Latency {
   readonly p50Ns: number;
   readonly p90Ns: number;

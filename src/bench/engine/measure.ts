@@ -10,7 +10,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 
 import type { Algorithm } from '../../algorithms.js';
 import type { DriverChoice } from '../../drivers/registry.js';
-import { UnavailableError } from '../../errors.js';
+import { nodeRangeError, nodeTypeError, UnavailableError } from '../../errors.js';
 import {
   type Doubt,
   type Latency,
@@ -111,12 +111,15 @@ export function pointSeconds(seconds: number): number {
  * Measures everything that the plan names, in its order. A contestant that cannot do a subject gives measurements with status
  * `unavailable`, one that fails on the way or gives wrong bytes `failed`; the reason is among the run's notes. After `signal` aborts,
  * what is finished is returned and a note says so.
+ *
+ * @throws RangeError, TypeError for a plan by which nothing would be measured
  */
 export async function measure(
   plan: Plan,
   hooks: Hooks = {},
   surroundings: Surroundings = {},
 ): Promise<ResultSet> {
+  checkPlan(plan);
   const pool = plan.parallel === undefined ? undefined : new ThreadPool(plan.parallel);
   try {
     return await new Measuring(plan, hooks, surroundings, pool).all();
@@ -124,6 +127,43 @@ export async function measure(
     await pool?.close();
   }
 }
+
+/**
+ * @throws RangeError or TypeError for a plan by which nothing would be measured, or without end.
+ */
+function checkPlan({ subjects, contestants, sizes, seconds, rounds, parallel }: Plan): void {
+  if (!(seconds > 0 && seconds <= MAX_SECONDS)) {
+    throw nodeRangeError(
+      'ERR_OUT_OF_RANGE',
+      `"seconds" must be above 0 and at most ${MAX_SECONDS}, not ${seconds}`,
+    );
+  }
+  for (const [name, value] of Object.entries({ rounds, parallel })) {
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 1000))
+      throw nodeRangeError(
+        'ERR_OUT_OF_RANGE',
+        `"${name}" must be a whole number from 1 to 1000, not ${value}`,
+      );
+  }
+  for (const [name, list] of Object.entries({ subjects, contestants, sizes })) {
+    if (!Array.isArray(list)) throw nodeTypeError('ERR_INVALID_ARG_TYPE', `"${name}" must be an array`);
+  }
+  if (subjects.length === 0 || contestants.length === 0) {
+    throw nodeRangeError('ERR_OUT_OF_RANGE', 'a plan needs subjects and contestants');
+  }
+  for (const { algorithm, sizes: own = sizes } of subjects) {
+    if (own.some((bytes) => takes(algorithm, bytes))) continue;
+    throw nodeRangeError(
+      'ERR_OUT_OF_RANGE',
+      `${algorithm.name} takes none of the sizes: ${own.join(', ') || 'none is named'}`,
+    );
+  }
+}
+
+const MAX_SECONDS = 100_000;
+
+/** Twice as long, or half: then something else was going on in the one pass or in the other. */
+const apart = (a: number, b: number): boolean => b > 0 && (a > 2 * b || b > 2 * a);
 
 /** One contestant at one size. */
 interface Entry {
@@ -405,6 +445,11 @@ function measurementOf(entry: Entry, subject: Subject, plan: Plan): Measurement 
   if (middle > NOISY_SPREAD) {
     const share = `${Math.round(middle * 100)} %`;
     doubts.push({ code: 'NOISY', text: `the middle half of the rounds lies ${share} apart` });
+  }
+  const typicalNs = (requestBytes * 1e9) / median(rates);
+  if (latency !== undefined && apart(latency.p50Ns, typicalNs)) {
+    const text = `timed singly, afterwards, half of the requests took ${Math.round(latency.p50Ns)} ns or less; in the rounds one took ${Math.round(typicalNs)} ns`;
+    doubts.push({ code: 'LATENCY_APART', text });
   }
   if (requests < FEW_REQUESTS) doubts.push({ code: 'FEW_REQUESTS', text: `${requests} requests in all` });
   const counted = rounds.every(({ interrupts }) => interrupts !== undefined);

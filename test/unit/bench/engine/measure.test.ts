@@ -297,3 +297,26 @@ test('hooks count points, and are told why there is no figure', async () => {
   ]);
   assert.equal(seen.length, 8);
 });
+
+test('a plan by which nothing would be measured, or without end, is refused', async () => {
+  const wrong: Record<string, Partial<Plan>> = {
+    'no number of seconds': { seconds: Number.NaN },
+    'seconds below zero': { seconds: -1 },
+    'no seconds': { seconds: 0 },
+    'seconds without end': { seconds: Number.POSITIVE_INFINITY },
+    'no sizes': { sizes: [] },
+    'sizes off the block': { sizes: [17, 0, -16, 1.5] },
+    'nobody to measure': { contestants: [] },
+    'nothing to measure': { subjects: [] },
+    'half a round': { rounds: 0.5 },
+    'no threads': { parallel: 0 },
+    'sizes that are no list': { sizes: 16 as never },
+  };
+  for (const [what, plan] of Object.entries(wrong)) {
+    await assert.rejects(
+      run(new Machine(), [fake(new Machine(), { label: 'one', costNs: () => MS })], plan),
+      { code: /^ERR_/ },
+      what,
+    );
+  }
+});
