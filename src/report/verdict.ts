@@ -10,6 +10,7 @@ import {
   type Pair,
   type RatioAt,
   type Series,
+  type SubjectComparison,
 } from '../bench/comparison/index.js';
 import type { DoubtCode } from '../bench/model.js';
 import { percent, requestSize, roughSize, times } from './units.js';
@@ -52,6 +53,19 @@ export function verdictText(pair: Pair): string {
 export function verdictTextNaming(pair: Pair, name: Naming): string {
   const { headline, details } = verdict(pair, name);
   return [headline, ...details].map((sentence) => `${sentence}.`).join(' ');
+}
+
+/** Why series are compared with another baseline than the rest of their subject. */
+export function apartText(
+  { apartFrom, baseline, pairs }: SubjectComparison,
+  name: Naming = ({ label }) => label,
+): string | undefined {
+  if (!apartFrom || !baseline || pairs.length === 0) return undefined;
+  const [has, is] = pairs.length === 1 ? ['has', 'is'] : ['have', 'are'];
+  const sizes = new Set(apartFrom.points.map(({ requestBytes }) => requestBytes));
+  const one = pairs.some(({ other }) => other.points.some(({ requestBytes }) => sizes.has(requestBytes)));
+  const others = list(pairs.map(({ other }) => name(other)));
+  return `${others} ${has} ${one ? 'one size at most' : 'no size'} in common with ${name(apartFrom)}, and ${is} compared with ${name(baseline)}.`;
 }
 
 function named(pair: Pair, name: Naming): Pair {

@@ -39,11 +39,13 @@ export interface CompareOptions extends SeriesOptions {
   readonly baseline?: (series: Series) => boolean;
 }
 
-/** One subject, and each series against the baseline. */
+/** One subject, and each series against the baseline. Series that share no size with it, or a single one, are compared with each other in another one. */
 export interface SubjectComparison {
   readonly subject: Subject;
   /** Absent where no series has a figure. */
   readonly baseline?: Series;
+  /** The subject's baseline proper, where the series here have no size in common with it, or a single one, and more with each other. */
+  readonly apartFrom?: Series;
   /** All of them, the baseline among them, in the order of the sets. */
   readonly series: readonly Series[];
   /** For each of `series`. */
@@ -82,42 +84,94 @@ export interface PairDoubt {
   readonly sizes: readonly number[];
 }
 
-/** Compares everything in the sets that can be compared. A subject that only one series has is there too, without pairs. */
+/**
+ * Compares everything in the sets that can be compared. A subject that only one series has is there too, without pairs; one whose series do not
+ * all have sizes in common with its baseline is there several times, each time with another baseline.
+ */
 export function compare(sets: readonly ResultSet[], options: CompareOptions = {}): SubjectComparison[] {
-  return seriesOf(sets, options).map((group) => compareGroup(group, options.baseline));
+  return seriesOf(sets, options).flatMap((group) => compareGroup(group, options.baseline));
 }
 
-export function compareGroup(
+function compareGroup(
   { subject, series }: Group,
-  isBaseline?: (series: Series) => boolean,
-): SubjectComparison {
+  isBaseline: (series: Series) => boolean = () => false,
+): SubjectComparison[] {
   const withFigures = series.filter(({ points }) => points.length > 0);
-  const baseline = (isBaseline && withFigures.find(isBaseline)) ?? withFigures[0];
-  return {
+  // Those that were asked for come first wherever a baseline is needed.
+  const ranked = [...withFigures.filter(isBaseline), ...withFigures.filter((own) => !isBaseline(own))];
+  const [baseline] = ranked;
+  const bases = baseline ? localBaselines(baseline, ranked) : new Map<Series, Series>();
+  const comparison = (own: readonly Series[], base?: Series, apartFrom?: Series): SubjectComparison => ({
     subject,
-    ...(baseline ? { baseline } : {}),
-    series,
-    fits: series.map(({ points }) => fitLine(points)),
-    pairs: baseline ? series.filter((own) => own !== baseline).map((other) => pair(baseline, other)) : [],
-  };
+    ...(base ? { baseline: base } : {}),
+    ...(apartFrom ? { apartFrom } : {}),
+    series: own,
+    fits: own.map(({ points }) => fitLine(points)),
+    pairs: base ? own.filter((one) => one !== base).map((other) => pair(base, other)) : [],
+  });
+  return [
+    comparison(
+      series.filter((own) => !bases.has(own) || common(baseline!, own) > 0),
+      baseline,
+    ),
+    ...[...new Set(bases.values())].map((base) =>
+      comparison(
+        series.filter((own) => own === base || bases.get(own) === base),
+        base,
+        baseline,
+      ),
+    ),
+  ];
+}
+
+/**
+ * For series that have no size in common with the baseline, or a single one: the earlier one of these that they have most in common with.
+ * Where there is none, one that is compared with the baseline itself. A series that has nobody is not in the map; the baseline has it, and it is
+ * said there that they have nothing in common.
+ */
+function localBaselines(baseline: Series, ranked: readonly Series[]): Map<Series, Series> {
+  const others = ranked.filter((own) => own !== baseline);
+  const before: Series[] = [];
+  const out = new Map<Series, Series>();
+  for (const own of others) {
+    const known = common(baseline, own);
+    if (known > 1) continue;
+    let [base, shared]: [Series | undefined, number] = [undefined, known];
+    for (const one of before) if (common(one, own) > shared) [base, shared] = [one, common(one, own)];
+    if (base) out.set(own, base);
+    before.push(own);
+  }
+  const led = new Set(out.values());
+  for (const own of before) {
+    if (out.has(own) || led.has(own) || common(baseline, own) > 0) continue;
+    const base = others.find((one) => one !== own && common(baseline, one) > 0 && common(one, own) > 0);
+    if (base) out.set(own, base);
+  }
+  return out;
+}
+
+/** How many sizes both have. */
+function common(one: Series, other: Series): number {
+  const sizes = new Set(one.points.map(({ requestBytes }) => requestBytes));
+  return other.points.filter(({ requestBytes }) => sizes.has(requestBytes)).length;
 }
 
 function pair(baseline: Series, other: Series): Pair {
-  const common = ratios(baseline, other);
+  const both = ratios(baseline, other);
   return {
     baseline,
     other,
-    ratios: common,
+    ratios: both,
     crossover: crossover(baseline, other),
-    cpu: common.flatMap(cpuAt),
+    cpu: both.flatMap(cpuAt),
     doubts: [
       ...doubtsAt(
         'baseline',
-        common.map((at) => at.baseline),
+        both.map((at) => at.baseline),
       ),
       ...doubtsAt(
         'other',
-        common.map((at) => at.other),
+        both.map((at) => at.other),
       ),
     ],
   };

@@ -32,9 +32,10 @@ export function comparisonJson(
       measuredAt,
       machine,
     })),
-    subjects: found.map(({ subject, baseline, series, fits, pairs }) => ({
+    subjects: found.map(({ subject, baseline, apartFrom, series, fits, pairs }) => ({
       ...subject,
       baseline: baseline?.label,
+      apartFrom: apartFrom?.label,
       series: series.map((own, i) => seriesData(own, fits[i]!)),
       pairs: pairs.map(pairData),
     })),

@@ -10,7 +10,7 @@ import {
 import { type Column, table } from '../table.js';
 import { wrap } from '../text.js';
 import { threeFigures } from '../units.js';
-import { verdictTextNaming } from '../verdict.js';
+import { apartText, verdictTextNaming } from '../verdict.js';
 
 export interface Context {
   /** For each label. */
@@ -35,19 +35,27 @@ export function subjectHeading({ subject, series }: SubjectComparison): string {
   return `${name}${what[operation as keyof typeof what] ?? ''}`;
 }
 
+/** With the baseline, where it is not the subject's. */
+export function fullHeading(own: SubjectComparison): string {
+  const { apartFrom, baseline } = own;
+  return `${subjectHeading(own)}${apartFrom && baseline ? `, beside ${baseline.label}` : ''}`;
+}
+
 export function heading(own: SubjectComparison): string {
-  const text = subjectHeading(own);
+  const text = fullHeading(own);
   return `${text}\n${'-'.repeat(text.length)}`;
 }
 
 /** A longer label makes a sentence hard to read: its letter stands for it. */
 const LONGEST_NAME = 20;
 
-export function verdicts({ pairs }: SubjectComparison, { columns, letters }: Context): string {
+export function verdicts(own: SubjectComparison, { columns, letters }: Context): string {
+  const { pairs } = own;
   const letter = ({ label }: Series): string => letters.get(label)!;
   const name = (series: Series): string =>
     series.label.length > LONGEST_NAME ? letter(series) : series.label;
-  return pairs
+  const why = apartText(own, name);
+  const sentences = pairs
     .map((pair) => {
       const text = verdictTextNaming(pair, name);
       return pairs.length === 1
@@ -55,6 +63,7 @@ export function verdicts({ pairs }: SubjectComparison, { columns, letters }: Con
         : hanging(`${letter(pair.other)}/${letter(pair.baseline)}: `, text, columns, 5);
     })
     .join('');
+  return `${why === undefined ? '' : paragraph(why, columns)}${sentences}`;
 }
 
 /** `aes-128-cbc (encryption, decryption), aes-256-xts (encryption)`. */

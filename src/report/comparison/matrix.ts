@@ -8,6 +8,7 @@ import {
   type SubjectComparison,
 } from '../../bench/comparison/index.js';
 import { requestSize } from '../units.js';
+import { apartText } from '../verdict.js';
 import {
   type Cells,
   type Context,
@@ -30,7 +31,11 @@ export function matrices(list: readonly SubjectComparison[], context: Context): 
 export function alike(list: readonly SubjectComparison[]): SubjectComparison[][] {
   const by = new Map<string, SubjectComparison[]>();
   for (const own of list) {
-    const key = JSON.stringify([own.baseline?.label, own.series.map(({ label }) => label)]);
+    const key = JSON.stringify([
+      own.apartFrom?.label,
+      own.baseline?.label,
+      own.series.map(({ label }) => label),
+    ]);
     const known = by.get(key);
     if (known) known.push(own);
     else by.set(key, [own]);
@@ -78,7 +83,11 @@ function matrix(list: readonly SubjectComparison[], context: Context): string {
   const summaries = summarySentences(list)
     .map((sentence) => paragraph(sentence, context.columns))
     .join('');
-  const words = list.length === 1 ? verdicts(first, context) : summaries;
+  const why = apartText(first);
+  const words =
+    list.length === 1
+      ? verdicts(first, context)
+      : `${why === undefined ? '' : paragraph(why, context.columns)}${summaries}`;
   return `${title}\n${'-'.repeat(title.length)}\n${words}\n${inTables(fixed, others, context.columns)}${mark}`;
 }
 

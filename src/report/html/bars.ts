@@ -1,9 +1,9 @@
 /** Subjects with one request size, as cryptsetup benchmark has them: bars side by side instead of curves, and one table for all. Room `report`. */
-import type { Point, Series, SubjectComparison } from '../../bench/comparison/index.js';
+import type { Point, Series, Subject, SubjectComparison } from '../../bench/comparison/index.js';
 import type { Operation } from '../../bench/model.js';
 import { alike, summarySentences } from '../comparison/matrix.js';
 import { requestSize } from '../units.js';
-import { verdictText } from '../verdict.js';
+import { apartText, verdictText } from '../verdict.js';
 import type { Canvas } from './canvas.js';
 import { barChart, describeBars, drawableBars } from './charts.js';
 import { detailsTable } from './details.js';
@@ -28,17 +28,19 @@ export interface BarGroup {
 
 /** One group for each request size, in order of first appearance. */
 export function barGroups(comparisons: readonly SubjectComparison[]): BarGroup[] {
-  const groups = new Map<number | undefined, SubjectComparison[]>();
+  const groups = new Map<string, BarGroup & { readonly subjects: SubjectComparison[] }>();
   for (const comparison of comparisons) {
     const sizes = new Set(
       comparison.series.flatMap(({ points }) => points.map(({ requestBytes }) => requestBytes)),
     );
-    const key = sizes.size === 1 ? [...sizes][0] : undefined;
-    const group = groups.get(key) ?? [];
+    const requestBytes = sizes.size === 1 ? [...sizes][0] : undefined;
+    // Ratios in one table are to one baseline.
+    const key = JSON.stringify([requestBytes, comparison.apartFrom && comparison.baseline?.label]);
+    const group = groups.get(key) ?? { requestBytes, subjects: [] };
     groups.set(key, group);
-    group.push(comparison);
+    group.subjects.push(comparison);
   }
-  return [...groups].map(([requestBytes, subjects]) => ({ requestBytes, subjects }));
+  return [...groups.values()];
 }
 
 export function barTitle({ requestBytes, subjects }: BarGroup): string {
@@ -51,8 +53,11 @@ export function barTitle({ requestBytes, subjects }: BarGroup): string {
 /** What it comes to, in sentences. */
 export function barVerdict({ subjects }: BarGroup): string[] {
   const compared = subjects.filter(({ pairs }) => pairs.length > 0);
-  if (subjects.length === 1) return compared.flatMap(({ pairs }) => pairs.map(verdictText));
-  return alike(compared).flatMap(summarySentences);
+  const sentences =
+    subjects.length === 1
+      ? compared.flatMap(({ pairs }) => pairs.map(verdictText))
+      : alike(compared).flatMap(summarySentences);
+  return [...sentences, ...new Set(compared.flatMap((own) => apartText(own) ?? []))];
 }
 
 function verdictList(sentences: readonly string[]): Html {
@@ -97,7 +102,14 @@ export function overviewSection(canvas: Canvas, comparisons: readonly SubjectCom
   const [most] = [...count].sort(([a, many], [b, more]) => more - many || b - a);
   if (!most || most[1] < LEAST_OVERVIEW) return html``;
   const [requestBytes] = most;
-  const subjects = comparisons.map((own) => ({
+  // A subject that is there with several baselines has one row here.
+  const bySubject = new Map<Subject, SubjectComparison>();
+  for (const own of comparisons) {
+    const known = bySubject.get(own.subject);
+    const series = [...new Set([...(known?.series ?? []), ...own.series])];
+    bySubject.set(own.subject, { ...(known ?? own), series });
+  }
+  const subjects = [...bySubject.values()].map((own) => ({
     ...own,
     series: own.series.map((series) => ({
       ...series,

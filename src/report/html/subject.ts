@@ -1,7 +1,7 @@
 /** One subject (algorithm and operation) over several request sizes: charts, tables, what they stand on. Room `report`. */
 import type { Fit, FitProblem, Line, Series, SubjectComparison } from '../../bench/comparison/index.js';
 import { percent, requestSize, roughSize } from '../units.js';
-import { verdictText } from '../verdict.js';
+import { apartText, verdictText } from '../verdict.js';
 import type { Canvas } from './canvas.js';
 import { type Curve, hasPoints, lineChart } from './charts.js';
 import { detailsTable } from './details.js';
@@ -30,6 +30,7 @@ export function subjectSection(
   const { series, pairs } = comparison;
   const { notes } = parts;
   const name = heading(comparison);
+  const why = apartText(comparison);
   const shown = series.map((own, i) => ({ ...own, look: look(i) }));
   const withPoints = shown.filter(({ points }) => points.length > 0);
   const drawn = index < MOST_CHARTS ? withPoints.slice(0, MOST_CURVES) : [];
@@ -51,6 +52,7 @@ export function subjectSection(
   );
   return html`<section id="${id}" aria-labelledby="${id}-h">
 <h2 id="${id}-h"><bdi>${name}</bdi></h2>
+${why !== undefined && html`<p><bdi>${shorten(why, 600)}</bdi></p>`}
 ${pairs.slice(0, MOST_SENTENCES).map((pair) => html`<p class="verdict"><bdi>${shorten(verdictText(pair), 1200)}</bdi></p>`)}
 ${
   hasPoints(curves) &&

@@ -2,7 +2,7 @@
 
 import type { LeftOutReason, Series, Subject, SubjectComparison } from '../../bench/comparison/index.js';
 import type { Basis, Operation, Status } from '../../bench/model.js';
-import { subjectHeading } from '../comparison/layout.js';
+import { fullHeading } from '../comparison/layout.js';
 import { type Html, html, shorten } from './markup.js';
 
 /** Text from outside: never longer than is readable, and its direction of writing is its own. */
@@ -32,7 +32,7 @@ export function algorithmName({ algorithm, algorithmText, keyBits }: Subject): s
 
 /** `aes-128-cbc, encryption`. */
 export function heading(comparison: SubjectComparison): string {
-  return shorten(subjectHeading(comparison), 80);
+  return shorten(fullHeading(comparison), 80);
 }
 
 /** Who did the work, as far as the label does not say it already. */

@@ -354,3 +354,46 @@ test('a lead that the fits would end outside of what was measured is told as an 
   assert.equal(course.kind, 'always-faster');
   assert.ok(Math.abs(course.extrapolatedBytes! - 562.5) < 1);
 });
+
+test('series without a size in common with the baseline are compared with each other', () => {
+  const sets = [
+    curve('disk', { 65536: 100 }),
+    curve('software', { 16: 100, 64: 100, 256: 100 }),
+    curve('engine', { 16: 50, 64: 100, 256: 200 }),
+    curve('later', { 65536: 200 }),
+    curve('odd', { 17: 1 }),
+  ];
+  const shape = (found: readonly SubjectComparison[]) =>
+    found.map(({ apartFrom, pairs }) => [
+      apartFrom?.label,
+      pairs.map(({ baseline, other, ratios }) => `${other.label}/${baseline.label} ${ratios.length}`),
+    ]);
+  assert.deepEqual(shape(compare(sets)), [
+    [undefined, ['software/disk 0', 'later/disk 1', 'odd/disk 0']],
+    ['disk', ['engine/software 3']],
+  ]);
+  assert.equal(compare(sets)[1]!.pairs[0]!.crossover.kind, 'crosses');
+  // The one that was asked for stays; the rest are compared too.
+  assert.deepEqual(shape(compare(sets, { baseline: ({ label }) => label === 'engine' })), [
+    [undefined, ['disk/engine 0', 'software/engine 3', 'odd/engine 0']],
+    ['engine', ['later/disk 1']],
+  ]);
+  // One size in common with the baseline, and more with each other: both are told.
+  const [disk, software, engine] = [
+    curve('disk', { 256: 10 }),
+    curve('software', { 16: 100, 256: 100 }),
+    curve('engine', { 16: 50, 256: 200 }),
+  ];
+  assert.deepEqual(shape(compare([disk, software, engine])), [
+    [undefined, ['software/disk 1', 'engine/disk 1']],
+    ['disk', ['engine/software 2']],
+  ]);
+  // Somebody who is compared with the baseline already may be what another has a size in common with.
+  assert.deepEqual(
+    shape(compare([curve('a', { 16: 1 }), curve('b', { 16: 1, 64: 1 }), curve('c', { 64: 2 })])),
+    [
+      [undefined, ['b/a 1']],
+      ['a', ['c/b 1']],
+    ],
+  );
+});

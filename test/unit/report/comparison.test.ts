@@ -245,3 +245,29 @@ test('hostile figures and names: no endless line, nothing but numbers', () => {
     { numRuns: 300 },
   );
 });
+
+test('a baseline of their own for those that share no size with the first', () => {
+  const sets = [
+    curve('disk', { 65536: 100 }),
+    curve('software', { 16: 100, 64: 100, 256: 100 }),
+    curve('engine', { 16: 50, 64: 100, 256: 200 }),
+  ];
+  const out = text(sets);
+  assert.match(
+    out,
+    /^aes-128-cbc, encryption, beside software\n-+\nengine has no size in common with disk, and is compared with software\.\nBelow about/m,
+  );
+  assert.match(out, /^request +B MB\/s +C MB\/s +C\/B$/m);
+  const csv = comparisonCsv(compare(sets));
+  assert.equal(csv.match(/,software,engine,/g)?.length, 3);
+  const parsed = JSON.parse(comparisonJson(compare(sets), sets, [])) as {
+    subjects: { baseline: string; apartFrom?: string }[];
+  };
+  assert.deepEqual(
+    parsed.subjects.map(({ baseline, apartFrom }) => [baseline, apartFrom]),
+    [
+      ['disk', undefined],
+      ['software', 'disk'],
+    ],
+  );
+});

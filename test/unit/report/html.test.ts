@@ -8,7 +8,7 @@ import { importResults } from '#src/interop/index.js';
 import { type ReportOptions, reportPage } from '#src/report/html/index.js';
 import { shorten, visible } from '#src/report/html/markup.js';
 import { attributeOf, pointedAt, Tree, textOf, wholeSet } from '../../helpers/page.js';
-import { MT7688, row, run, set } from '../bench/results.js';
+import { curve, MT7688, row, run, set } from '../bench/results.js';
 import { fixture, fixtures, setOf } from '../interop/fixtures.js';
 
 /** A claimed 414x that is 15.5x. */
@@ -383,4 +383,16 @@ test('of many subjects there is an overview, at the largest size that most of th
   assert.match(visibleText(tree), /All at 1 KiB a request/);
   const few = await pageOf([set('x.json', [run(rows.slice(0, 5))])]);
   assert.doesNotMatch(visibleText(few), /All at/);
+});
+
+test('those that share no size with the first have a baseline of their own', async () => {
+  const page = await pageOf([
+    curve('disk', { 65536: 100 }),
+    curve('software', { 16: 100, 64: 100, 256: 100 }),
+    curve('engine', { 16: 50, 64: 100, 256: 200 }),
+  ]);
+  const headings = page.all('h2').map(textOf);
+  assert.ok(headings.includes('aes-128-cbc, encryption, beside software'), headings.join('; '));
+  const words = page.ofClass('verdict').map(textOf).join(' ');
+  assert.match(words, /Below about \d+ B software is faster, above it engine/);
 });
