@@ -27,7 +27,7 @@ function fitText({ problem, line }: Fit, leastBytes: number): string {
     const off = line && problem === 'POOR_FIT' ? `: off by up to ${percent(line.largestResidual)}` : '';
     return `${FIT_PROBLEMS[problem ?? 'FEW_SIZES']}${off}`;
   }
-  return `${fixedCost(line)}, ${threeFigures(line.nsPerByte)} ns a byte (± ${percent(line.nsPerByteError / line.nsPerByte)}): at most ${threeFigures(line.peakBytesPerSecond! / 1e6)} MB/s${halfway(line, leastBytes)}; off by up to ${percent(line.largestResidual)}`;
+  return `${fixedCost(line)}, ${threeFigures(line.nsPerByte)} ns a byte (± ${percent(line.nsPerByteError / line.nsPerByte)}): about ${threeFigures(line.peakBytesPerSecond! / 1e6)} MB/s for large requests${halfway(line, leastBytes)}; off by up to ${percent(line.largestResidual)}`;
 }
 
 function fixedCost({ fixedNs, fixedNsError }: Line): string {

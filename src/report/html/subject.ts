@@ -226,7 +226,7 @@ function fitTable({ series, fits }: SubjectComparison): Html {
   return tableBox({
     label: 'Cost of a request',
     caption: html`What a request costs: t = a + b·n, fitted to the sizes above`,
-    head: html`<th scope="col" class="name">series</th><th scope="col">a, for each request</th><th scope="col">b, for each byte</th><th scope="col">limit for large requests</th><th scope="col">half of it from</th>`,
+    head: html`<th scope="col" class="name">series</th><th scope="col">a, for each request</th><th scope="col">b, for each byte</th><th scope="col">limit for large requests, about</th><th scope="col">half of it from</th>`,
     rows: body,
   });
 }

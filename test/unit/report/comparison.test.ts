@@ -36,7 +36,10 @@ test('a curve: letters, verdict, figures beside what was printed, the fits, the 
   assert.match(out, /^request +A MB\/s +B MB\/s +B printed +B\/A$/m);
   assert.match(out, /^ +16 B +~6\.63 +~1\.47 +\S+ +0\.22x$/m);
   assert.match(out, /^ +8 KiB +~8\.06 +~125 +\S+ +15\.5x$/m);
-  assert.match(out, /^B {2}1\d\.\d us a request \(± .* %\), 6\.\d+ ns a byte/m);
+  assert.match(
+    out,
+    /^B {2}1\d\.\d us a request \(± .* %\), 6\.\d+ ns a byte \(± .* %\): about\s+\d+ MB\/s\s+for/m,
+  );
   assert.match(out, /^What the figures stand on:$/m);
   assert.match(out, /^B: divided by 0\.11 s of user CPU time/m);
 });
