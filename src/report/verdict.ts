@@ -5,6 +5,7 @@
  */
 import {
   type Crossing,
+  isUntold,
   type LeftOutReason,
   most,
   type Pair,
@@ -93,7 +94,24 @@ const leader = ({ baseline, other }: Pair, { ratio }: RatioAt): Series => (ratio
 
 /** `mtk-aes is 15.5x as fast`; `they are even`. */
 function lead(pair: Pair, at: RatioAt): string {
+  if (isUntold(at)) return 'they cannot be told apart';
   return at.outcome === 'even' ? 'they are even' : `${leader(pair, at).label} is ${times(apart(at))} as fast`;
+}
+
+const WIDE = 'the rounds spread too widely';
+
+/** `even with it at 16 B`, `not to be told apart from it at 64 B (the rounds spread too widely)`; at which sizes, or at `others`. */
+function evenWith(ratios: readonly RatioAt[], others?: string): string {
+  const even = ratios.filter((at) => at.outcome === 'even' && !isUntold(at));
+  const untold = ratios.filter(isUntold);
+  const where = (own: readonly RatioAt[]): string =>
+    own.length === even.length + untold.length && others !== undefined
+      ? others
+      : list(own.map(({ requestBytes }) => requestSize(requestBytes)));
+  return [
+    ...(even.length > 0 ? [`even with it at ${where(even)}`] : []),
+    ...(untold.length > 0 ? [`not to be told apart from it at ${where(untold)} (${WIDE})`] : []),
+  ].join(', and ');
 }
 
 function crosses(pair: Pair, crossing: Crossing): string {
@@ -133,14 +151,16 @@ function throughout(pair: Pair): string {
     crossover.evenAt.length === 0
       ? `is faster than ${behind} at every size, ${span(ratios)}`
       : led.length === 1
-        ? `is faster than ${behind} at one size only, and even with it at the others`
-        : `is never slower than ${behind}, and even with it at ${list(crossover.evenAt.map(requestSize))}`;
+        ? `is faster than ${behind} at one size only, and ${evenWith(ratios, 'the others')}`
+        : `is never slower than ${behind}, and ${evenWith(ratios)}`;
   return `${ahead.label} ${where}: ${how}${ahead === leader(pair, last) ? frees(pair, last) : ''}`;
 }
 
 function even(pair: Pair): string {
   const most = widest(pair.ratios);
   const sizes = span(pair.ratios);
+  if (pair.ratios.some(isUntold))
+    return `${both(pair)} cannot be told apart, ${sizes}: up to ${times(1 + most)}, but ${WIDE}`;
   return most < 0.0005
     ? `${both(pair)} have the same figures at all sizes, ${sizes}`
     : `${both(pair)} are even at all sizes, ${sizes}: never more than ${percent(most)} apart`;
@@ -148,6 +168,7 @@ function even(pair: Pair): string {
 
 function oneSize(pair: Pair, at: RatioAt): string {
   const size = requestSize(at.requestBytes);
+  if (isUntold(at)) return `${both(pair)} cannot be told apart at ${size} (${times(at.ratio)}): ${WIDE}`;
   if (at.outcome === 'even') {
     const exact = Math.abs(at.ratio - 1) < 0.005 ? '' : ` (${times(at.ratio)})`;
     return `${both(pair)} are even at ${size}${exact}`;
@@ -183,11 +204,13 @@ function certainty(pair: Pair): string[] {
     const [{ between, surelyBetween, estimateBy }] = crossover.crossings as [Crossing];
     const wide = surelyBetween[0] !== between[0] || surelyBetween[1] !== between[1];
     const even = crossover.evenAt.filter((size) => size >= surelyBetween[0] && size <= surelyBetween[1]);
+    const untold = ratios.some((at) => even.includes(at.requestBytes) && isUntold(at));
+    const are = untold ? 'cannot be told apart' : 'are even';
     const how = `the size is an estimate ${estimateBy === 'fit' ? 'from the fits' : 'by interpolation'}`;
     return [
       `The lead changes between ${range(between)}; ${how}${
         wide || even.length > 0
-          ? `, and since the two are even at ${list(even.map(requestSize))} it may be anywhere between ${range(surelyBetween)}`
+          ? `, and since the two ${are} at ${list(even.map(requestSize))} it may be anywhere between ${range(surelyBetween)}`
           : ''
       }`,
     ];

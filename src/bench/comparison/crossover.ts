@@ -65,6 +65,11 @@ const MOST_TOLERANCE = 10;
 /** How far beyond the measured sizes the fits are believed. */
 const REACH = 64;
 
+/** Not ahead by more than the rounds are apart, and yet by more than what is called even: the figures do not tell. */
+export function isUntold({ outcome, ratio }: RatioAt): boolean {
+  return outcome === 'even' && Math.abs(Math.log(ratio)) > Math.log1p(DEFAULT_TOLERANCE);
+}
+
 /** Ratios at the sizes that both have, by size; nothing is interpolated. */
 export function ratios(baseline: Pick<Series, 'points'>, other: Pick<Series, 'points'>): RatioAt[] {
   const bySize = new Map(other.points.map((point) => [point.requestBytes, point]));

@@ -15,6 +15,7 @@ export {
   type CrossoverReason,
   crossover,
   DEFAULT_TOLERANCE,
+  isUntold,
   type RatioAt,
   ratios,
 } from './crossover.js';

@@ -1,5 +1,6 @@
 /** What the parts of a comparison's text have in common: who has which letter, how a figure looks, how a paragraph is wrapped. Room `report`. */
 import {
+  isUntold,
   type LeftOutReason,
   most,
   type Point,
@@ -135,7 +136,9 @@ export const rateCell = ({ bytesPerSecond, estimated }: Point): string =>
   `${estimated ? '~' : ''}${threeFigures(bytesPerSecond / 1e6)}`;
 
 export function ratioCell(at: RatioAt | undefined): string {
-  return at === undefined ? '-' : `${ratioText(at.ratio)}${at.outcome === 'even' ? '=' : 'x'}`;
+  return at === undefined
+    ? '-'
+    : `${ratioText(at.ratio)}${isUntold(at) ? '?' : at.outcome === 'even' ? '=' : 'x'}`;
 }
 
 /** Two decimals, and two figures of what is too small or too large for that. */

@@ -1,5 +1,6 @@
 /** Subjects that were measured at one size each, as `cryptsetup benchmark` does: a line for each, and who wins how many. Room `report`. */
 import {
+  isUntold,
   least,
   most,
   type Pair,
@@ -116,8 +117,8 @@ function summary(list: readonly SubjectComparison[], index: number): string[] {
     const [at] = own.pairs[index]!.ratios;
     return at ? [{ name: subjectHeading(own), at }] : [];
   });
-  const say = (outcome: RatioAt['outcome'], label: string): string => {
-    const own = cases.filter(({ at }) => at.outcome === outcome);
+  const say = (outcome: RatioAt['outcome'], label: string, untold = false): string => {
+    const own = cases.filter(({ at }) => at.outcome === outcome && isUntold(at) === untold);
     if (own.length === 0) return '';
     const ratios = own.map(({ at: { ratio } }) => (outcome === 'slower' ? 1 / ratio : ratio));
     const [low, high] = [least(ratios), most(ratios)].map(
@@ -130,5 +131,6 @@ function summary(list: readonly SubjectComparison[], index: number): string[] {
     say('faster', `${other.label} is faster`),
     say('slower', `${baseline.label} is faster`),
     say('even', 'They are even'),
+    say('even', 'The rounds spread too widely to tell them apart', true),
   ].filter((sentence) => sentence !== '');
 }

@@ -25,8 +25,9 @@ export function sizesTable(own: SubjectComparison, context: Context): string {
     [...base, ...others.flat()].some(({ cells }) => cells.some((cell) => cell.startsWith('~')))
       ? '~ from counts and nominal seconds'
       : '',
-    others.flat().some(({ cells }) => cells.some((cell) => cell.endsWith('=')))
-      ? '= even, as far as can be told'
+    others.flat().some(({ cells }) => cells.some((cell) => cell.endsWith('='))) ? '= even' : '',
+    others.flat().some(({ cells }) => cells.some((cell) => cell.endsWith('?')))
+      ? '? cannot be told apart, the rounds spread too widely'
       : '',
   ].filter((mark) => mark !== '');
   return `${inTables([first, ...base], others, context.columns)}${marks.length > 0 ? paragraph(marks.join('; '), context.columns) : ''}`;

@@ -183,3 +183,22 @@ test('whatever the figures, a verdict is made of words and numbers', () => {
     { numRuns: 500 },
   );
 });
+
+test('what the noise hides is not called even', () => {
+  const rounds = { values: [50, 100, 300], spread: 2 } as unknown as NonNullable<Measurement['rounds']>;
+  const say = (rates: Record<number, number>) =>
+    verdict(pairOf(curve('a', flat, { rounds }), curve('b', rates, { rounds }))).headline;
+  assert.equal(
+    say({ 64: 50 }),
+    'software and engine cannot be told apart at 64 B (0.50x): the rounds spread too widely',
+  );
+  assert.equal(say({ 64: 102 }), 'software and engine are even at 64 B (1.02x)');
+  assert.equal(
+    say({ 16: 50, 64: 100 }),
+    'software and engine cannot be told apart, 16 B to 64 B: up to 2.0x, but the rounds spread too widely',
+  );
+  assert.equal(
+    say({ 16: 50, 64: 101, 256: 900, 1024: 1000 }),
+    'engine is never slower than software, and even with it at 64 B, and not to be told apart from it at 16 B (the rounds spread too widely): 9.0x as fast at 256 B, 10.0x at 1 KiB',
+  );
+});
