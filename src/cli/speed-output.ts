@@ -191,7 +191,7 @@ export class SpeedOutput {
       if (first) writeText(`${qemuTable(qemuSubject(first), columns)}\n`);
     }
     const section = this.#section(set);
-    if (section !== '') writeText(`MB in the tables above is 2^20 bytes, as in QEMU's.\n\n${section}`);
+    if (section !== '') writeText(`# MB in the tables above is 2^20 bytes, as in QEMU's.\n\n${section}`);
   }
 
   #section(set: ResultSet): string {

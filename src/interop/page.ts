@@ -12,6 +12,11 @@ import { type Line, MAX_LINE, readLines } from './text.js';
 /** So many lines that could not be read are listed; whoever has more has the wrong file. */
 const MAX_REPORTED = 2000;
 
+/** `# aes-128-cbc, encrypt: MB/s of 10^6 bytes, median of the rounds; …` */
+const OWN_HEADING = /^# .{1,60}: MB\/s of\b/;
+const OWN_SENTENCE = /^# MB in the tables above is 2\^20 bytes/;
+const MOST_PLOT_LINES = 20;
+
 /** What stands between two outputs. */
 export interface Context {
   /** Command lines of the tool in question, in order. A mention in a sentence only where there is no command line. */
@@ -35,6 +40,40 @@ export class Page {
       const command = readCommand(this.text(at));
       if (command) this.#commands.set(at, command);
     }
+    this.#passOverOwn();
+  }
+
+  /**
+   * What `hwcrypt speed` adds below a table is for people and says the same figures once more: `# ` lines from a heading of its own on, with a plot
+   * among them at a terminal.
+   */
+  #passOverOwn(): void {
+    for (let at = 0; at < this.lines.length; at++) {
+      if (OWN_SENTENCE.test(this.text(at))) this.claim(at);
+      if (!OWN_HEADING.test(this.text(at))) continue;
+      at = this.#passOverComments(at);
+      // Of other things after a blank line nothing is taken.
+      if (this.text(at + 1) !== 'MB/s') continue;
+      const from = at + 1;
+      let end = from;
+      while (end < from + MOST_PLOT_LINES && end < this.lines.length && !this.text(end).startsWith('# '))
+        end++;
+      if (!this.text(end).startsWith('# ')) continue;
+      for (let line = from; line < end; line++) this.claim(line);
+      at = this.#passOverComments(end);
+    }
+  }
+
+  /** Claims the comments from there on, up to a blank line, and returns the last one's index. */
+  #passOverComments(from: number): number {
+    let at = from;
+    do this.claim(at++);
+    while (
+      this.text(at).startsWith('# ') &&
+      this.number(at) === this.number(at - 1) + 1 &&
+      !this.command(at)?.strict
+    );
+    return at - 1;
   }
 
   /** The text of a line by its index, without blanks around it. Empty where the line is no line of a tool: too long, or not there. */

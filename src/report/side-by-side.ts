@@ -2,7 +2,7 @@
  * Drivers side by side, as one session of measuring found them: rates, ratios, CPU time and interrupts by request size, who did the work,
  * and what it comes to in words.
  *
- * Room `report`.
+ * Room `report`. It stands below openssl's table or QEMU's, so its lines begin with `#`: whatever picks rows by their names goes on finding one.
  */
 import { compare, type Series, type SubjectComparison } from '../bench/comparison/index.js';
 import type { Measurement, ResultSet } from '../bench/model.js';
@@ -13,6 +13,8 @@ import { requestSize, threeFigures, times } from './units.js';
 import { verdictText } from './verdict.js';
 
 const COLUMNS = 100;
+/** Before every line but a plot's. */
+const PREFIX = '# ';
 
 export interface SideBySideOptions {
   /** Does the work leave the CPU? By the label of the run, and the algorithm. */
@@ -40,7 +42,8 @@ export function verdicts({ pairs }: SubjectComparison, width = COLUMNS): string 
 }
 
 function section(comparison: SubjectComparison, set: ResultSet, options: SideBySideOptions): string {
-  const { columns: width = COLUMNS, plot } = options;
+  const { columns = COLUMNS, plot } = options;
+  const width = columns - PREFIX.length;
   const { subject } = comparison;
   const series = comparison.series.filter(({ points }) => points.length > 0);
   let names = series.map(({ label }) => label);
@@ -51,7 +54,7 @@ function section(comparison: SubjectComparison, set: ResultSet, options: SideByS
   const drawing =
     plot === undefined || series.length < 2
       ? ''
-      : throughputPlot(curves, { columns: width, ascii: plot === 'ascii' });
+      : throughputPlot(curves, { columns, ascii: plot === 'ascii' });
   // A kernel driver's name is as long as three columns; and the curves have letters.
   if ((isWide || drawing !== '') && series.length > 1) {
     names = letters;
@@ -65,16 +68,21 @@ function section(comparison: SubjectComparison, set: ResultSet, options: SideByS
     ...(figures.includes('!') ? ['! the rounds spread widely'] : []),
   ];
   const title = [subject.algorithmText, subject.operation].filter((word) => word !== undefined).join(', ');
-  return [
+  const above = [
     `${wrap(`${title}: ${units.join('; ')}`, width).join('\n')}\n`,
     figures,
     ...series.map((own, i) =>
-      whoLine(own, names[i] === own.label ? own.label : `${names[i]} ${own.label}`, set, options),
+      whoLine(own, names[i] === own.label ? own.label : `${names[i]} ${own.label}`, set, options, width),
     ),
-    ...(drawing === '' ? [] : ['\n', drawing, '\n']),
-    ...absent(comparison, set, width),
-    verdicts(comparison, width),
-  ].join('');
+  ];
+  const below = [...absent(comparison, set, width), verdicts(comparison, width)];
+  return [prefixed(above.join('')), drawing === '' ? '' : `\n${drawing}\n`, prefixed(below.join(''))].join(
+    '',
+  );
+}
+
+function prefixed(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, PREFIX);
 }
 
 function figuresTable(
@@ -123,8 +131,13 @@ function interruptsOf({ points }: Series): number | undefined {
 }
 
 /** `afalg: virtio_crypto_aes_cbc, hardware; 1234 interrupts of the engine`. */
-function whoLine(series: Series, name: string, set: ResultSet, options: SideBySideOptions): string {
-  const { columns: width = COLUMNS } = options;
+function whoLine(
+  series: Series,
+  name: string,
+  set: ResultSet,
+  options: SideBySideOptions,
+  width: number,
+): string {
   const { run, kernelDriver, points, parallel } = series;
   const { algorithm = '' } = points[0]!.measurement;
   const hardware = options.hardware?.(set.runs[run]!.label, algorithm);

@@ -38,8 +38,8 @@ test('one driver: standard output is openssl’s table and nothing else', () => 
   );
   assert.equal(steps?.length, 6);
   // What openssl does not tell is beside it.
-  assert.match(stderr, /^request +\S+ +CPU$/m);
-  assert.match(stderr, new RegExp(`^${HERE}: \\S+; software on the CPU$`, 'm'));
+  assert.match(stderr, /^# request +\S+ +CPU$/m);
+  assert.match(stderr, new RegExp(`^# ${HERE}: \\S+; software on the CPU$`, 'm'));
 });
 
 test('our own importer reads it without a doubt: text, -mr, -multi, with the command line above or not', () => {
@@ -122,14 +122,20 @@ test('several drivers: the first one’s table, a blank line, and all of them si
   const [table, section, ...rest] = stdout.split('\n\n');
   assert.deepEqual(rest, []);
   assert.match(table!, /^AES-128-CBC .*k$/m);
-  assert.match(section!, /^aes-128-cbc, encrypt: MB\/s/);
-  assert.match(section!, /^request +libcrypto +CPU +node +ratio +CPU$/m);
-  assert.match(section!, /^ +1 KiB( +[\d.]+!?){3} +[\d.]+x +[\d.]+$/m);
+  assert.match(section!, /^# aes-128-cbc, encrypt: MB\/s/);
+  assert.match(section!, /^# request +libcrypto +CPU +node +ratio +CPU$/m);
+  assert.match(section!, /^# +1 KiB( +[\d.]+!?){3} +[\d.]+x +[\d.]+$/m);
   assert.match(section!, /libcrypto|node/);
+  assert.ok(
+    section!
+      .trimEnd()
+      .split('\n')
+      .every((line) => line.startsWith('# ')),
+  );
   // The lines of the others are none of openssl's.
   assert.equal(stderr.match(/^Doing /gm)?.length, 6);
   assert.equal(stderr.match(/^ {2}node: \d+ of \d+ bytes in \d\.\d\ds$/gm)?.length, 6);
-  const set = importOne(stderr + stdout.slice(0, stdout.indexOf('\n\n')));
+  const set = importOne(stderr + stdout);
   assert.deepEqual(doubts(set), []);
 
   const raw = hwcrypt([
@@ -173,7 +179,9 @@ test('--chunks: QEMU’s sizes and tables; with -mr its lines', () => {
     stdout,
     /^enc\(aes-128-cbc\)\nchunk_size\(bytes\) {3}MB\/sec\(\w+:\w+\)\n +512 +\d+\.\d\d\n +1024 /m,
   );
-  const set = importOne(stdout.slice(0, stdout.indexOf('MB in the tables')));
+  const { sets, unread } = importResults(stdout);
+  assert.deepEqual(unread, []);
+  const set = only(sets);
   assert.equal(set.tool, 'qemu benchmark-crypto');
   assert.deepEqual(doubts(set), []);
   const sizes = (name: string): (number | undefined)[] =>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Measurement } from '#src/bench/model.js';
-import { importOne, qemuLine, qemuTable } from '#src/interop/index.js';
+import { importOne, importResults, qemuLine, qemuTable } from '#src/interop/index.js';
 import { only } from './fixtures.js';
 
 const TABLE = `The 'numbers' are in 1000s of bytes per second processed.
@@ -63,6 +63,25 @@ ${TABLE}`);
     '$ hwcrypt speed -mr\n+DT:AES-128-CBC:0.5:16\n+R:100:AES-128-CBC:0.500000\n+H:16\n+F:25:AES-128-CBC:3200.00\n',
   );
   assert.deepEqual(only(raw.runs).measurements[0]?.doubts, []);
+});
+
+test('what is added below a table says nothing new; a comment that is another’s heading stays one', () => {
+  const section = `# aes-128-cbc, encrypt: MB/s of 10^6 bytes, median of the rounds; ratio to libcrypto
+# request  libcrypto    CPU   node   ratio   CPU
+#    16 B       143!   7.06  13.5!  0.095x  80.4
+`;
+  const plot = '\nMB/s\n  |\n10+  A...\n  ++-+-\n 16 B 1 KiB\n\n# libcrypto is never slower than node\n';
+  const header = 'version: 3.0.19\noptions: hwcrypt 0.1.0 driver=node operation=encrypt\n';
+  const { sets, unread } = importResults(
+    `${header}${TABLE}\n${section}${plot}\n${section}\n# the second board\n$ openssl speed -elapsed -evp aes-128-cbc\n${TABLE}`,
+  );
+  assert.deepEqual(unread, []);
+  const { runs, skipped } = only(sets);
+  assert.deepEqual(skipped, []);
+  assert.deepEqual(
+    runs.map(({ label }) => label),
+    ['aes-128-cbc', 'the second board'],
+  );
 });
 
 test('QEMU’s lines and tables', () => {
