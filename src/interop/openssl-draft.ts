@@ -44,6 +44,10 @@ export class Draft {
   readonly rows: At<RowLine>[] = [];
   readonly rates: At<Rates>[] = [];
   readonly children: At<Rates>[] = [];
+  /** hwcrypt's lines about other drivers, by their labels. */
+  readonly beside = new Map<string, Draft>();
+  /** This is one of those: it has no table. */
+  isBeside = false;
   /** Keys of what was seen, so that a repetition is noticed at once. */
   readonly #seen = new Set<string>();
   /** Announcements (+DT) of a name that no result (+R) has answered. */

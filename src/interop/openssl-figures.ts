@@ -247,7 +247,7 @@ function doubtsOfRun(
       ),
     );
   }
-  const complete = draft.hasTable || draft.children.length > 0;
+  const complete = draft.isBeside || draft.hasTable || draft.children.length > 0;
   if (draft.cut || (!complete && draft.doings.length > 0)) {
     out.push(
       doubt(

@@ -333,6 +333,31 @@ export function readMark(text: string): HwcryptMark | undefined {
   };
 }
 
+/** The counts of a driver that is not the table's, below the `Doing …` of the one that is. */
+export interface BesideLine {
+  readonly driver: string;
+  readonly kernelDriver?: string;
+  readonly count: number;
+  readonly size: number;
+  readonly seconds: number;
+}
+
+/** `node: 17856 of 16 bytes in 0.02s`, from hwcrypt alone. */
+export function readBeside(text: string): BesideLine | undefined {
+  if (text.length > 300) return undefined;
+  const match = /^([a-z]{1,20})(?::(\S{1,100}))?: (\d{1,15}) of (\d{1,10}) bytes in (\d{1,8}\.\d\d)s$/.exec(
+    text,
+  );
+  if (!match || Number(match[4]) === 0) return undefined;
+  return {
+    driver: match[1]!,
+    ...(match[2] === undefined ? {} : { kernelDriver: match[2] }),
+    count: Number(match[3]),
+    size: Number(match[4]),
+    seconds: Number(match[5]),
+  };
+}
+
 export type MrLine =
   | { readonly kind: 'start'; readonly name: string; readonly nominalSeconds?: number; readonly size: number }
   | { readonly kind: 'result'; readonly name: string; readonly count: number; readonly seconds: number }

@@ -17,11 +17,13 @@ import { runsOf } from './openssl-figures.js';
 import {
   type DoingLine,
   doingStart,
+  type HwcryptMark,
   isHeaderPiece,
   isPublicKeyLine,
   isValuesOnly,
   type MrLine,
   type RowLine,
+  readBeside,
   readDoing,
   readMark,
   readMr,
@@ -46,7 +48,13 @@ class Reader {
   model: string | undefined;
   publicKey = 0;
 
-  constructor(readonly page: Page) {}
+  /** What hwcrypt printed is in the text: lines that it alone prints mean something. */
+  readonly #own: HwcryptMark | undefined;
+
+  constructor(readonly page: Page) {
+    const at = page.lines.findIndex((_, line) => readMark(page.text(line)) !== undefined);
+    this.#own = at < 0 ? undefined : readMark(page.text(at));
+  }
 
   read(): void {
     const { page } = this;
@@ -72,6 +80,7 @@ class Reader {
       this.#doing(at, doing);
       return at;
     }
+    if (this.#own && this.#beside(at, text)) return at;
     if (this.#sentence(at, text)) return at;
     const mr = readMr(text);
     if (mr) return this.#mr(at, text, mr);
@@ -140,9 +149,25 @@ class Reader {
       table.engineSet ??= counts.engineSet;
       table.engineInvalid ??= counts.engineInvalid;
       table.engineErrors.push(...counts.engineErrors);
+      for (const [label, own] of counts.beside) table.beside.set(label, own);
       table.last = counts.last;
     }
-    this.drafts.splice(0, this.drafts.length, ...out);
+    // A driver's counts are that driver's run, after the table's.
+    const all = out.flatMap((draft) => [
+      draft,
+      ...[...draft.beside.values()].map((own) => this.#apart(own, draft)),
+    ]);
+    this.drafts.splice(0, this.drafts.length, ...all);
+  }
+
+  /** What the table's run says of both. */
+  #apart(own: Draft, table: Draft): Draft {
+    const { driver, kernelDriver, ...shared } = table.mark ?? this.#own ?? {};
+    own.mark = { ...shared, ...own.mark };
+    own.version = table.version;
+    own.forked = table.forked;
+    own.commands = table.commands;
+    return own;
   }
 
   // --- counts ---
@@ -152,6 +177,28 @@ class Reader {
     const draft = this.#content(at, this.#draft.hasTable || this.#draft.has('doing', key));
     draft.saw('doing', key);
     draft.doings.push({ at, value });
+  }
+
+  /** Another driver's counts of the step that was announced last. True if the line is that. */
+  #beside(at: number, text: string): boolean {
+    const line = readBeside(text);
+    const draft = this.#draft;
+    const step = draft.doings.at(-1)?.value;
+    if (!line || step?.size !== line.size || draft.hasTable) return false;
+    const { driver, kernelDriver, ...counts } = line;
+    const label = kernelDriver === undefined ? driver : `${driver}:${kernelDriver}`;
+    const own = draft.beside.get(label) ?? new Draft();
+    draft.beside.set(label, own);
+    if (own.first < 0) own.first = at;
+    own.last = at;
+    own.isBeside = true;
+    own.heading = label;
+    own.elapsed = true;
+    own.mark = { driver, ...(kernelDriver === undefined ? {} : { kernelDriver }) };
+    own.doings.push({ at, value: { name: step.name, ...counts } });
+    this.page.claim(at);
+    this.#touch(at);
+    return true;
   }
 
   /** A `Doing` line that does not end where the line does: wrapped by a terminal or an editor, or broken by a message in its middle. */

@@ -84,6 +84,46 @@ test('what is added below a table says nothing new; a comment that is another’
   );
 });
 
+test('the lines of other drivers are runs of their own, in either order of the two outputs', () => {
+  const counts = `Doing aes-128-cbc for 0.25s on 16 size blocks: 156250 aes-128-cbc's in 0.25s
+  node: 17856 of 16 bytes in 0.24s
+  afalg:cbc(aes-generic): 100 of 16 bytes in 0.25s
+Doing aes-128-cbc for 0.25s on 1024 size blocks: 24414 aes-128-cbc's in 0.25s
+  node: 2538 of 1024 bytes in 0.25s
+  afalg:cbc(aes-generic): 90 of 1024 bytes in 0.25s
+`;
+  const table = `version: 3.0.19\noptions: hwcrypt 0.1.0 driver=libcrypto:default operation=decrypt\n${TABLE}`;
+  for (const text of [counts + table, table + counts]) {
+    const { sets, unread } = importResults(text);
+    assert.deepEqual(unread, []);
+    const { runs, skipped } = only(sets);
+    assert.deepEqual(skipped, []);
+    assert.deepEqual(
+      runs.map(({ label, measurements: [first, second] }) => [
+        ...[label, first?.driver, first?.kernelDriver, first?.operation, first?.basis],
+        ...[first?.requests, first?.elapsedNs, second?.requestBytes, second?.requests],
+      ]),
+      [
+        ['aes-128-cbc', 'libcrypto', 'default', 'decrypt', 'elapsed', 156250, 250_000_000, 1024, 24414],
+        ['node', 'node', undefined, 'decrypt', 'elapsed', 17856, 240_000_000, 1024, 2538],
+        [
+          'afalg:cbc(aes-generic)',
+          'afalg',
+          'cbc(aes-generic)',
+          'decrypt',
+          'elapsed',
+          100,
+          250_000_000,
+          1024,
+          90,
+        ],
+      ],
+    );
+  }
+  // Of another program such a line would be anything.
+  assert.equal(importResults(counts + TABLE).unread.length, 4);
+});
+
 test('QEMU’s lines and tables', () => {
   assert.equal(qemuLine(measurement({})), 'enc(aes-128-cbc) chunk 512 bytes 100.00 MB/sec \n');
   assert.equal(
