@@ -17,7 +17,7 @@ const LIVE = 'live';
 export const BASELINE_OPTION: OptionSpec = {
   names: ['--baseline'],
   value: 'WHICH',
-  help: 'What the others are compared with: a label or a driver, or the number of the file (of the run, where there is one file); otherwise the first',
+  help: 'What the others are compared with: a label, a letter of what compare prints, a driver, a file name, or the number of the file (of the run, where there is one file); otherwise the first',
 };
 
 export const ALGORITHM_OPTION: OptionSpec = {
@@ -119,12 +119,52 @@ export function chosen(algorithms: readonly string[]): (own: SubjectComparison) 
   };
 }
 
-/** `--baseline`: a label, a file, a driver, an engine; or a number. */
-export function baselineOf(text: string, files: readonly ResultFile[]): (series: Series) => boolean {
-  const named = ({ label, source, driver, kernelDriver, engine }: Series): boolean =>
-    [label, source, driver, kernelDriver, engine].includes(text);
-  const number = /^\d{1,6}$/.test(text) ? Number(text) : undefined;
-  if (number === undefined) return named;
+/**
+ * `--baseline`: a label, a file, a driver, an engine; a number; or a letter of the legend.
+ *
+ * @param letters by label
+ * @throws HwcryptError USAGE where it is none of what there is
+ */
+export function baselineOf(
+  text: string,
+  files: readonly ResultFile[],
+  found: readonly SubjectComparison[],
+  letters: ReadonlyMap<string, string>,
+): (series: Series) => boolean {
+  const all = found.flatMap(({ series }) => series);
+  const names = ({ label, source, driver, kernelDriver, engine }: Series): (string | undefined)[] => [
+    label,
+    source,
+    files.find(({ sets }) => sets.some((set) => set.source === source))?.operand,
+    driver,
+    kernelDriver,
+    engine,
+  ];
+  const candidates = [
+    ...(/^\d{1,6}$/.test(text) ? [byNumber(Number(text), files)] : []),
+    (series: Series) => names(series).includes(text),
+    ({ label }: Series) => letters.get(label) === text.toUpperCase(),
+  ];
+  const which = candidates.find((is) => all.some(is));
+  if (which || all.length === 0) return which ?? (() => false);
+  const labels = [...new Set(all.map(({ label }) => label))];
+  const [near] = nearest(text, labels);
+  const count = files.length > 1 ? files.length : 1 + Math.max(...all.map(({ run }) => run));
+  const known = [...letters.values()];
+  const takes = [
+    `the number of a ${files.length > 1 ? 'file' : 'run'} (1${count > 1 ? ` to ${count}` : ''})`,
+    ...(known.length > 0 ? [`a letter (${known[0]}${known.length > 1 ? ` to ${known.at(-1)}` : ''})`] : []),
+    `a label (${few(labels)})`,
+    `a file name (${few([...new Set(all.map(({ source }) => source))])})`,
+    'a driver',
+  ];
+  throw new HwcryptError(
+    'USAGE',
+    `there is no "${text}" for a baseline${near ? ` (did you mean ${near}?)` : ''}: it may be ${takes.join(', ')}`,
+  );
+}
+
+function byNumber(number: number, files: readonly ResultFile[]): (series: Series) => boolean {
   const first = files.slice(0, number - 1).reduce((sum, { sets }) => sum + sets.length, 0);
   const count = files[number - 1]?.sets.length ?? 0;
   return files.length === 1
@@ -132,18 +172,6 @@ export function baselineOf(text: string, files: readonly ResultFile[]): (series:
     : ({ set }) => set >= first && set < first + count;
 }
 
-/** @throws HwcryptError USAGE where it is none of what there is */
-export function checkBaseline(
-  found: readonly SubjectComparison[],
-  isBaseline: (series: Series) => boolean,
-  text: string,
-): void {
-  const all = found.flatMap(({ series }) => series);
-  if (all.length === 0 || all.some(isBaseline)) return;
-  const labels = [...new Set(all.map(({ label }) => label))];
-  const [near] = nearest(text, labels);
-  throw new HwcryptError(
-    'USAGE',
-    `there is no "${text}" for a baseline (${near ? `did you mean ${near}?` : `there is ${labels.slice(0, 8).join(', ')}`})`,
-  );
+function few(names: readonly string[]): string {
+  return `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', and others' : ''}`;
 }

@@ -3,14 +3,13 @@ import { compare, compareKdfs, type SubjectComparison } from '../../bench/compar
 import type { ResultSet } from '../../bench/model.js';
 import { printable } from '../../enc/io.js';
 import { comparisonCsv, comparisonJson } from '../../report/comparison/data.js';
-import { comparisonText, setSummary } from '../../report/comparison/index.js';
+import { comparisonText, legendLetters, setSummary } from '../../report/comparison/index.js';
 import { EXIT_FAILURE } from '../exit.js';
 import { type Measure, measureLive } from '../live.js';
 import {
   ALGORITHM_OPTION,
   BASELINE_OPTION,
   baselineOf,
-  checkBaseline,
   checkOperands,
   chosen,
   labelsOf,
@@ -62,15 +61,15 @@ async function run(given: Given, operands: readonly string[], measure: Measure):
   const { measured, status = 0 } = await withLive(files, algorithms, measure);
   const sets = measured.flatMap((file) => file.sets);
   const baseline = given.get('baseline');
-  const isBaseline = baseline === undefined ? undefined : baselineOf(baseline, measured);
-  const found = compare(sets, {
-    labels: labelsOf(measured),
-    ...(isBaseline ? { baseline: isBaseline } : {}),
-  }).filter(chosen(algorithms));
-  if (isBaseline) checkBaseline(found, isBaseline, baseline!);
-  const kdfs = compareKdfs(sets, { labels: labelsOf(measured) }).filter(
+  const labels = labelsOf(measured);
+  const kdfs = compareKdfs(sets, { labels }).filter(
     ({ kdf }) => algorithms.length === 0 || algorithms.includes(kdf),
   );
+  let found = compare(sets, { labels }).filter(chosen(algorithms));
+  if (baseline !== undefined) {
+    const isBaseline = baselineOf(baseline, measured, found, legendLetters(found, kdfs));
+    found = compare(sets, { labels, baseline: isBaseline }).filter(chosen(algorithms));
+  }
   const beside = kdfs.some(({ rows }) => rows.length > 1);
 
   if (given.has('json')) {

@@ -1,13 +1,13 @@
 /** `hwcrypt report`: results of any tool and machine as one HTML page, to be posted and printed. */
-import { compare } from '../../bench/comparison/index.js';
+import { compare, compareKdfs } from '../../bench/comparison/index.js';
 import { checkOutput, type Output, openOutput } from '../../enc/output.js';
 import { HwcryptError } from '../../errors.js';
+import { legendLetters } from '../../report/comparison/index.js';
 import { liveDrivers, type Measure, measureLive } from '../live.js';
 import {
   ALGORITHM_OPTION,
   BASELINE_OPTION,
   baselineOf,
-  checkBaseline,
   checkOperands,
   chosen,
   labelsOf,
@@ -71,8 +71,9 @@ async function run(given: Given, operands: readonly string[], measure: Measure):
   const labels = labelsOf(measured);
   const found = compare(sets, { labels });
   const baseline = given.get('baseline');
-  const isBaseline = baseline === undefined ? undefined : baselineOf(baseline, measured);
-  if (isBaseline) checkBaseline(found, isBaseline, baseline!);
+  const letters = (): ReadonlyMap<string, string> =>
+    legendLetters(found.filter(chosen(algorithms)), compareKdfs(sets, { labels }));
+  const isBaseline = baseline === undefined ? undefined : baselineOf(baseline, measured, found, letters());
   if (algorithms.length > 0 && !found.some(chosen(algorithms))) {
     throw new HwcryptError('INPUT_FILE', `nothing there is ${algorithms.join(' or ')}`);
   }

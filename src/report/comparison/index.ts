@@ -40,7 +40,7 @@ export function comparisonText(
 ): string {
   const compared = found.filter(({ pairs }) => pairs.length > 0);
   const kdfs = (options.kdfs ?? []).filter(({ rows }) => rows.length > 1);
-  const all = [...compared.flatMap(({ series }) => series), ...kdfs.flatMap(({ rows }) => rows)];
+  const all = inLegend(found, options.kdfs);
   const letters = lettersOf(all);
   const common = (own: SubjectComparison): number => most(own.pairs.map(({ ratios }) => ratios.length));
   const curves = compared.filter((own) => common(own) > 1);
@@ -71,7 +71,19 @@ export function comparisonText(
   return parts.filter((part) => part !== '').join('\n');
 }
 
-/** A, B … Z, then A2 …, in order of appearance. */
+type Labelled = Pick<Series, 'label' | 'set' | 'run'> &
+  Partial<Pick<Series, 'driver' | 'kernelDriver' | 'parallel'>>;
+
+/** Whoever is compared, in the order of the files, which is the same whatever the baseline. */
+function inLegend(found: readonly SubjectComparison[], kdfs: readonly KdfComparison[] = []): Labelled[] {
+  const all: Labelled[] = [
+    ...found.filter(({ pairs }) => pairs.length > 0).flatMap(({ series }) => series),
+    ...kdfs.map(({ rows }) => rows).filter((rows) => rows.length > 1),
+  ].flat();
+  return all.sort((a, b) => a.set - b.set || a.run - b.run);
+}
+
+/** A, B … Z, then A2 …. */
 function lettersOf(list: readonly { readonly label: string }[]): Map<string, string> {
   const out = new Map<string, string>();
   for (const { label } of list) {
@@ -82,8 +94,13 @@ function lettersOf(list: readonly { readonly label: string }[]): Map<string, str
   return out;
 }
 
-type Labelled = Pick<Series, 'label' | 'set' | 'run'> &
-  Partial<Pick<Series, 'driver' | 'kernelDriver' | 'parallel'>>;
+/** The letter that each label has in the text. */
+export function legendLetters(
+  found: readonly SubjectComparison[],
+  kdfs?: readonly KdfComparison[],
+): ReadonlyMap<string, string> {
+  return lettersOf(inLegend(found, kdfs));
+}
 
 /** Who the letters are. */
 function legend(all: readonly Labelled[], sets: readonly ResultSet[], context: Context): string {

@@ -57,13 +57,17 @@ test('--baseline by number, driver, label and file; --algorithm by name and fami
   assert.equal(ratio(['--baseline', '1', '--algorithm', 'hmac-sha256']), '2.32x');
   const of = (which: string): string =>
     hwcrypt(['compare', software, engine, '--baseline', which], { cwd }).stdout;
-  for (const which of ['2', 'mtk-aes', engine]) assert.match(of(which), /A\/B$/m, which);
+  for (const which of ['2', 'mtk-aes', engine, 'B', 'b']) assert.match(of(which), /A\/B$/m, which);
   assert.match(
     hwcrypt(['compare', qemu, '--algorithm', 'aes'], { cwd }).stdout,
     /^aes-128-cbc, direction not said$/m,
   );
   const wrong = hwcrypt(['compare', qemu, '--baseline', 'netle'], { cwd });
   assert.equal(wrong.status, 2);
+  assert.match(
+    wrong.stderr,
+    /: it may be the number of a run \(1 to 2\), a letter \(A to B\), a label \(afalg, nettle\), a file name \(/,
+  );
   assert.match(wrong.stderr, /there is no "netle" for a baseline \(did you mean nettle\?\)/);
 });
 
