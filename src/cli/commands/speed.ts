@@ -277,7 +277,12 @@ function secondsOf(given: Given): number | undefined {
   const text = given.get('seconds');
   if (text === undefined) return undefined;
   const value = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
-  if (value <= 0) throw new HwcryptError('USAGE', `-seconds takes a number above 0, not "${text}"`);
+  if (value <= 0) {
+    throw new HwcryptError(
+      'USAGE',
+      `-seconds takes a number above 0 and at most 99999.999, in plain decimals (3, 0.5; three places), not "${text}"`,
+    );
+  }
   return value;
 }
 
