@@ -5,7 +5,8 @@
  */
 import { constants } from 'node:os';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** SIGQUIT is no request for a core here: a second one makes it. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 export class Interruption {
   readonly #controller = new AbortController();

@@ -223,8 +223,9 @@ test('wrong command lines: one line that says what is measured, status 2', async
     [['-aead', '-hmac', 'sha1'], /-aead needs an AEAD cipher/],
     [['-bytes', '1000', 'aes-128-cbc'], /-bytes 1000: aes-128-cbc takes whole blocks of 16 bytes/],
     [['-bytes', '0', 'sha256'], /-bytes takes a whole number, 1 to/],
-    [['-seconds', '0', 'sha256'], /-seconds takes a number above 0, not "0"/],
-    [['-seconds', 'x', 'sha256'], /-seconds takes a number above 0, not "x"/],
+    [['-seconds', '0', 'sha256'], /-seconds takes a number above 0 .*, not "0"/],
+    [['-seconds', 'x', 'sha256'], /-seconds takes a number .*, not "x"/],
+    [['-seconds', '1e9', 'sha256'], /at most 99999\.999, in plain decimals \(.*\), not "1e9"/],
     [['-multi', '0', 'sha256'], /-multi takes a whole number/],
     [['-engine', 'padlock', 'sha256'], /there are no engines here: name a driver with --driver/],
     [['-engine', 'afalg', '--driver', 'node', 'sha256'], /-engine has no effect beside --driver/],
@@ -282,6 +283,7 @@ test('groups, several names, each once', () => {
 for (const [signal, wanted] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
+  ['SIGQUIT', 131],
 ] as const) {
   test(`${signal} prints what is finished, and exits with ${wanted}`, async () => {
     const child = start(['speed', '-seconds', '1', '--driver', HERE, '-evp', 'aes-128-cbc'], {
