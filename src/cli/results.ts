@@ -9,7 +9,8 @@ import { HwcryptError } from '../errors.js';
 import { importResults } from '../interop/index.js';
 import { baseName } from '../interop/redact.js';
 import type { Unread } from '../report/comparison/data.js';
-import { writeError } from './stdio.js';
+import { inAscii } from '../report/text.js';
+import { utf8Locale, writeError } from './stdio.js';
 
 /** What one operand holds. */
 export interface ResultFile {
@@ -74,7 +75,8 @@ const FEW = 3;
 export function reportUnread({ source, lines }: Unread, command: string, all: boolean): void {
   if (lines.length === 0) return;
   const name = source === '-' ? 'standard input' : printable(source);
-  const say = (text: string): void => writeError(`hwcrypt: ${command}: ${name}: ${text}`);
+  const say = (text: string): void =>
+    writeError(`hwcrypt: ${command}: ${name}: ${utf8Locale() ? text : inAscii(text)}`);
   if (all) for (const line of lines) say(described(line));
   else if (lines.length <= FEW) for (const line of lines) say(described(line));
   else {

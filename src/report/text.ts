@@ -32,3 +32,22 @@ export function columns(names: readonly string[], width: number): string {
   }
   return text;
 }
+
+const ASCII: Readonly<Record<string, string>> = {
+  '±': '+-',
+  '×': 'x',
+  '·': '*',
+  '−': '-',
+  '–': '-',
+  '—': '-',
+  '’': "'",
+  '…': '...',
+  '≈': '~',
+  '²': '^2',
+  µ: 'u',
+};
+
+/** hwcrypt's own words for a terminal that shows nothing but ASCII. Letters of other languages stay. */
+export function inAscii(text: string): string {
+  return text.replace(/[±×·−–—’…≈²µ]/g, (c) => ASCII[c] ?? c);
+}

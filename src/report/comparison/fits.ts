@@ -1,5 +1,6 @@
 /** The lines behind the curves, in words. Room `report`. */
 import type { Fit, Line, SubjectComparison } from '../../bench/comparison/index.js';
+import { inAscii } from '../text.js';
 import { percent, roughSize, threeFigures } from '../units.js';
 import { type Context, hanging, paragraph } from './layout.js';
 
@@ -8,7 +9,7 @@ export function fitLines({ series, fits }: SubjectComparison, context: Context):
   const lines = series.flatMap(({ label, points }, i) => {
     if (points.length === 0) return [];
     const fit = fitText(fits[i]!, points[0]!.requestBytes);
-    const text = context.ascii ? fit.replaceAll('±', '+-') : fit;
+    const text = context.ascii ? inAscii(fit) : fit;
     return [hanging(`${context.letters.get(label)}  `, text, context.columns, 3)];
   });
   const title = 'Time by size, as a fixed cost and a cost a byte (least squares):';

@@ -12,6 +12,7 @@ import {
 } from '../../bench/comparison/index.js';
 import type { ResultSet } from '../../bench/model.js';
 import { throughputPlot } from '../plot.js';
+import { inAscii } from '../text.js';
 import { requestSize } from '../units.js';
 import { fitLines } from './fits.js';
 import { kdfText } from './kdf.js';
@@ -68,7 +69,8 @@ export function comparisonText(
         )
       : '',
   ];
-  return parts.filter((part) => part !== '').join('\n');
+  const text = parts.filter((part) => part !== '').join('\n');
+  return options.ascii ? inAscii(text) : text;
 }
 
 type Labelled = Pick<Series, 'label' | 'set' | 'run'> &
@@ -122,7 +124,12 @@ function legend(all: readonly Labelled[], sets: readonly ResultSet[], context: C
       linesOf(set, first.run),
       ...machine(set, first.run),
     ].filter((fact) => fact !== undefined && fact !== '' && fact !== label);
-    return hanging(`${context.letters.get(label)}  ${label}: `, facts.join(', '), context.columns, 3);
+    return hanging(
+      `${context.letters.get(label)}  ${label}: `,
+      shown(facts.join(', '), context),
+      context.columns,
+      3,
+    );
   });
   return lines.join('');
 }
@@ -137,6 +144,11 @@ function linesOf({ runs }: ResultSet, run: number): string | undefined {
 function machine(set: ResultSet, run: number): (string | undefined)[] {
   const { model, cpu, kernel } = { ...set.machine, ...set.runs[run]?.machine };
   return [model ?? cpu, kernel === undefined ? undefined : `Linux ${kernel}`];
+}
+
+/** Before it is laid out: what stands for a character may be longer. */
+function shown(text: string, { ascii }: Context): string {
+  return ascii ? inAscii(text) : text;
 }
 
 function few(list: readonly (string | undefined)[]): string {
@@ -182,7 +194,10 @@ function notesText(found: readonly SubjectComparison[], context: Context): strin
   const lines = notes.map(({ labels, text, sizes }) =>
     hanging(
       '',
-      `${labels.map((label) => context.letters.get(label) ?? label).join(', ')}${sizes === undefined ? '' : ` at ${sizes.map(requestSize).join(', ')}`}: ${text}.`,
+      shown(
+        `${labels.map((label) => context.letters.get(label) ?? label).join(', ')}${sizes === undefined ? '' : ` at ${sizes.map(requestSize).join(', ')}`}: ${text}.`,
+        context,
+      ),
       context.columns,
       3,
     ),

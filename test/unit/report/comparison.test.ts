@@ -274,3 +274,16 @@ test('a baseline of their own for those that share no size with the first', () =
     ],
   );
 });
+
+test('in ASCII the doubts are ASCII too', () => {
+  const doubts = [{ code: 'FROM_COUNTS' as const, text: 'counts × size, the tool’s own …' }];
+  const sets = [
+    curve('a', { 16: 100, 64: 100, 256: 100 }, { doubts }),
+    curve('b', { 16: 50, 64: 100, 256: 9 }),
+  ];
+  assert.match(text(sets), /counts × size, the tool’s own …/);
+  const out = text(sets, { ascii: true });
+  assert.match(out, /counts x size, the tool's own \.\.\./);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+  assert.match(out, /^[\x00-\x7f]*$/);
+});
