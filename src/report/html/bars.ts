@@ -124,6 +124,9 @@ ${operations.map((operation, i) => figure(canvas, `overview-${i}`, { subjects, r
 </section>`;
 }
 
+/** Behind a figure of which nobody says what was measured. */
+const OPEN = ' *';
+
 function figure(
   canvas: Canvas,
   id: string,
@@ -134,14 +137,14 @@ function figure(
   const own = subjects.filter(({ subject }) => subject.operation === operation);
   const groups = own.map(({ subject }) => algorithmName(subject));
   const all = own.flatMap(({ series }, row) =>
-    series.flatMap(({ label, points: [point] }) =>
+    series.flatMap(({ label, operationOpen, points: [point] }) =>
       point
         ? [
             {
               group: row,
               series: labels.indexOf(label),
               value: point.bytesPerSecond / 1e6,
-              text: megabytesPerSecond(point.bytesPerSecond),
+              text: `${megabytesPerSecond(point.bytesPerSecond)}${operationOpen ? OPEN : ''}`,
             },
           ]
         : [],
@@ -149,12 +152,15 @@ function figure(
   );
   const bars = drawableBars(all);
   if (bars.length === 0) return html``;
-  const used = labels.slice(0, Math.max(...bars.map(({ series }) => series)) + 1);
+  // One look for all charts of a section, but none of them names who has no bar in it.
+  const used = labels.flatMap((label, i) => (bars.some(({ series }) => series === i) ? [{ label, i }] : []));
+  const open = bars.some(({ text }) => text.endsWith(OPEN));
   const words = operationWords(operation);
   const title = `Throughput in MB/s${words ? `, ${words}` : ''}`;
   return html`<figure><figcaption>${title}<small>${requestBytes !== undefined && `Requests of ${requestSize(requestBytes)}. `}MB/s are 10⁶ bytes a second of elapsed time.</small></figcaption>
 ${bars.length < all.length && html`<p class="soft">${bars.length} of ${all.length} figures are drawn; the tables have all of them.</p>`}
-<ul class="legend">${used.map((label, i) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
+<ul class="legend">${used.map(({ label, i }) => html`<li>${barSwatch(look(i))}${say(label)}</li>`)}</ul>
+${open && html`<p class="soft">* Which operation this is, its text does not say; it stands in the chart of each.</p>`}
 ${barChart(canvas, {
   id,
   title,

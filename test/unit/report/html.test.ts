@@ -396,3 +396,22 @@ test('those that share no size with the first have a baseline of their own', asy
   const words = page.ofClass('verdict').map(textOf).join(' ');
   assert.match(words, /Below about \d+ B software is faster, above it engine/);
 });
+
+test('a bar of unknown direction is marked, and a legend names who has a bar', async () => {
+  const { operation: _, ...open } = row(65_536, 3e6);
+  const page = await pageOf([
+    set('one', [run([row(65_536, 1e6)])]),
+    set('two', [run([row(65_536, 2e6, { operation: 'decrypt' })])]),
+    set('three', [run([open])]),
+  ]);
+  const legends = page.ofClass('legend').map((list) => textOf(list));
+  assert.deepEqual(
+    legends.map((names) => ['one', 'two', 'three'].filter((name) => names.includes(name))),
+    [
+      ['one', 'three'],
+      ['two', 'three'],
+    ],
+  );
+  assert.equal(visibleText(page).match(/Which operation this is, its text does not say/g)?.length, 2);
+  assert.match(page.ofClass('chart').map(textOf).join(' '), /three: 3\.00 \*\./);
+});
