@@ -11,13 +11,17 @@ import { wrap } from './text.js';
 
 const MIB = 2 ** 20;
 const COLUMNS = 80;
+const NOISY_TEXT = '~ the rounds of this figure spread widely: measure again on an idle machine';
 
 /** `12345`, `123.4`: never more than five characters below 100 GiB/s; `~` where the rounds spread. */
 function rate(measurement: Measurement | undefined): string {
   if (measurement?.bytesPerSecond === undefined) return measurement?.status === 'failed' ? 'WRONG' : '-';
   const value = measurement.bytesPerSecond / MIB;
-  const noisy = measurement.doubts.some(({ code }) => code === 'NOISY');
-  return `${value.toFixed(value < 999.95 ? 1 : 0)}${noisy ? '~' : ' '}`;
+  return `${value.toFixed(value < 999.95 ? 1 : 0)}${isNoisy(measurement) ? '~' : ' '}`;
+}
+
+function isNoisy({ doubts }: Pick<Measurement, 'doubts'>): boolean {
+  return doubts.some(({ code }) => code === 'NOISY');
 }
 
 const sizeName = (bytes: number): string => (bytes < 8192 ? `${bytes} B` : `${bytes / 1024} KiB`);
@@ -73,11 +77,9 @@ export function sizesText(runs: readonly Run[]): string {
       ),
     ),
   ];
-  const noisy = rows.some(({ measurements }) =>
-    measurements.some(({ doubts }) => doubts.some(({ code }) => code === 'NOISY')),
-  );
+  const noisy = rows.some(({ measurements }) => measurements.some(isNoisy));
   const title = 'MiB/s, encryption and decryption, by bytes a request (disks: 512 or 4096):';
-  return `#\n${comment(title)}${lines.join('\n')}\n${noisy ? comment('~ the rounds of this figure spread widely: measure again on an idle machine') : ''}`;
+  return `#\n${comment(title)}${lines.join('\n')}\n${noisy ? comment(NOISY_TEXT) : ''}`;
 }
 
 function sizeRows(runs: readonly Run[]): SizeRow[] {
@@ -126,6 +128,10 @@ export function doersText(doers: readonly Doer[], columns = COLUMNS): string {
   return `#\n# Done by:\n${lines.join('\n')}\n`;
 }
 
+/** `~` as in the other table. */
+const diskRate = (measurement: Measurement | undefined): string =>
+  `${plainRate(measurement?.bytesPerSecond)}${measurement && isNoisy(measurement) ? '~' : ''}`;
+
 const plainRate = (bytesPerSecond: number | undefined): string =>
   bytesPerSecond === undefined ? 'N/A' : (bytesPerSecond / MIB).toFixed(1);
 
@@ -148,8 +154,8 @@ export function diskText(result: Omit<DiskResult, 'results'>, columns = COLUMNS)
             cipher.specification,
             String(cipher.keyBits),
             String(sectorBytes),
-            plainRate(write?.bytesPerSecond),
-            plainRate(read?.bytesPerSecond),
+            diskRate(write),
+            diskRate(read),
           ]),
           ...(plain ? [['without encryption', '', '', plainRate(plain.write), plainRate(plain.read)]] : []),
         ],
@@ -160,11 +166,7 @@ export function diskText(result: Omit<DiskResult, 'results'>, columns = COLUMNS)
   const remarks = [
     ...new Set(rows.flatMap(({ problem }) => (problem === undefined ? [] : [problem]))),
     ...passedOver.map(({ text }) => text),
-    ...(rows.some(({ write, read }) =>
-      [write, read].some((one) => one?.doubts.some(({ code }) => code === 'NOISY')),
-    )
-      ? ['the rounds of some figures spread widely: measure again on an idle machine']
-      : []),
+    ...(rows.some(({ write, read }) => [write, read].some((one) => one && isNoisy(one))) ? [NOISY_TEXT] : []),
     ...cleaned.map((name) => `removed ${name}, left by a run that was killed`),
   ];
   if (remarks.length > 0) parts.push(`#\n${remarks.map((text) => comment(text, columns)).join('')}`);
