@@ -9,6 +9,8 @@ import { setImmediate as breathe } from 'node:timers/promises';
 
 import { type Argon2, type Argon2Cost, type Argon2Kind, argon2, pbkdf2, pbkdf2By } from '../kdf/index.js';
 import { nowNs } from './engine/clock.js';
+import { NOISY_SPREAD } from './engine/measure.js';
+import { median, middleSpread, spread } from './engine/statistics.js';
 import type { Doubt, KdfMeasurement } from './model.js';
 
 /** What cryptsetup derives from when it measures. */
@@ -16,8 +18,9 @@ const PASSWORD = Buffer.from('foobarfo');
 const PBKDF2_SALT = Buffer.from('0123456789abcdef');
 const ARGON2_SALT = Buffer.from('0123456789abcdef0123456789abcdef');
 
-/** The last run of PBKDF2 lasts about this long; cryptsetup's lasts half of it or more. */
+/** The rounds of PBKDF2 last about this long together; cryptsetup's only one lasts half of it or more. */
 const PBKDF2_NS = 1e9;
+const PBKDF2_ROUNDS = 5;
 const PBKDF2_FIRST = 1 << 13;
 /** A time from which the next can be worked out. */
 const PBKDF2_TELLING_NS = 30e6;
@@ -30,19 +33,44 @@ export async function measurePbkdf2(
 ): Promise<KdfMeasurement | undefined> {
   const common = { kdf: 'pbkdf2' as const, algorithmText: `PBKDF2-${hash}`, hash, keyBits, doubts: [] };
   if (pbkdf2By(hash) === undefined) return { ...common, status: 'unavailable' };
-  for (let iterations = PBKDF2_FIRST; ; ) {
+  const timed = async (iterations: number): Promise<number | undefined> => {
     if (signal?.aborted) return undefined;
     const start = nowNs();
     const key = await unlessAborted(pbkdf2(hash, PASSWORD, PBKDF2_SALT, iterations, keyBits / 8), signal);
-    if (key === undefined) return undefined;
-    const elapsedNs = nowNs() - start;
-    if (elapsedNs >= PBKDF2_NS / 2) {
-      const iterationsPerSecond = Math.round((iterations * 1e9) / elapsedNs);
-      return { ...common, iterationsPerSecond, iterations, elapsedNs, status: 'ok' };
+    return key && nowNs() - start;
+  };
+  let iterations = PBKDF2_FIRST;
+  for (;;) {
+    const ns = await timed(iterations);
+    if (ns === undefined) return undefined;
+    if (ns >= PBKDF2_TELLING_NS) {
+      iterations = Math.ceil((iterations * PBKDF2_NS) / PBKDF2_ROUNDS / ns);
+      break;
     }
-    iterations =
-      elapsedNs < PBKDF2_TELLING_NS ? iterations * 8 : Math.ceil((iterations * PBKDF2_NS) / elapsedNs);
+    iterations *= 8;
   }
+  const times: number[] = [];
+  while (times.length < PBKDF2_ROUNDS) {
+    const ns = await timed(iterations);
+    if (ns === undefined) return undefined;
+    times.push(ns);
+  }
+  const rates = times.map((ns) => (iterations * 1e9) / ns);
+  const middle = middleSpread(rates);
+  const share = Math.round(middle * 100);
+  const doubts: Doubt[] =
+    middle > NOISY_SPREAD
+      ? [{ code: 'NOISY', text: `PBKDF2-${hash}: the middle half of the rounds lies ${share} % apart` }]
+      : [];
+  return {
+    ...common,
+    iterationsPerSecond: Math.round(median(rates)),
+    iterations: iterations * times.length,
+    elapsedNs: times.reduce((sum, ns) => sum + ns, 0),
+    rounds: { count: times.length, spread: Math.round(spread(rates) * 1e4) / 1e4 },
+    status: 'ok',
+    doubts,
+  };
 }
 
 export interface Argon2Target {

@@ -187,6 +187,8 @@ export interface KdfMeasurement {
   readonly threads?: number;
   readonly targetMs?: number;
   readonly elapsedNs?: number;
+  /** Of `iterationsPerSecond`, which is their median. */
+  readonly rounds?: Rounds;
   readonly status: Status;
   readonly doubts: readonly Doubt[];
   readonly line?: number;
@@ -419,6 +421,7 @@ export const RESULTS_SCHEMA: Schema = {
       threads: count,
       targetMs: amount,
       elapsedNs: amount,
+      rounds: object(['count', 'spread'], { count, spread: amount }),
       status: ref('status'),
       doubts: list(ref('doubt')),
       line: count,

@@ -494,7 +494,9 @@ async function derivations(job: Job, signal: AbortSignal): Promise<KdfMeasuremen
     kdfs.push(found);
     job.say(`${cryptsetupKdfLine(found)}\n`);
   }
-  const doubts = new Set(kdfs.flatMap((own) => own.doubts.map(({ text }) => text)));
+  const doubts = new Set(
+    kdfs.flatMap((own) => own.doubts.map(({ code, text }) => (code === 'NOISY' ? `~ ${text}` : text))),
+  );
   for (const text of doubts) job.say(comment(text, job.columns));
   if (type !== undefined && kdfs.every(({ status }) => status !== 'ok')) job.failed = true;
   return kdfs;

@@ -95,3 +95,9 @@ test('a hash that OpenSSL lacks is N/A', async () => {
     ['unavailable', 'PBKDF2-nonsense', 256],
   );
 });
+
+test('PBKDF2 is the median of rounds, and says how they spread', async () => {
+  const found = await measurePbkdf2('sha256', 256);
+  assert.equal(found!.rounds?.count, 5);
+  assert.ok(found!.rounds!.spread >= 0 && found!.iterationsPerSecond! > 0);
+});
