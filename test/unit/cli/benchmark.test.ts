@@ -63,7 +63,10 @@ test('JSON is a result set: every size, both ways, and who did it', () => {
 test('PBKDF2 alone', () => {
   const known = hwcrypt(['benchmark', '-h', 'sha256', '-s', '512']);
   assert.equal(known.status, 0, known.stderr);
-  assert.match(known.stdout, /^# Tests .*\nPBKDF2-sha256 {2,8}\d+ iterations per second for 512-bit key\n(?:# ~ PBKDF2-.*\n)*$/);
+  assert.match(
+    known.stdout,
+    /^# Tests .*\nPBKDF2-sha256 {2,8}\d+ iterations per second for 512-bit key\n(?:# ~ PBKDF2-.*\n)*$/,
+  );
   const unknown = hwcrypt(['benchmark', '--hash', 'nonsense']);
   assert.deepEqual([unknown.status, unknown.stdout.split('\n')[1]], [1, 'PBKDF2-nonsense      N/A']);
 });
