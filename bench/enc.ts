@@ -15,9 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
+import { median } from '#src/bench/engine/statistics.js';
 import { ratio, type Section } from './report.js';
-import { median } from './rounds.js';
 
 const HWCRYPT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const KEY = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';

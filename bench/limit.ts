@@ -3,11 +3,10 @@ import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 
 import { cipherLike } from '#src/algorithms.js';
+import { median } from '#src/bench/engine/statistics.js';
 import { getDriver } from '#src/drivers/registry.js';
 import * as hwcrypt from '#src/index.js';
-
 import { ns, ratio, type Section } from './report.js';
-import { median } from './rounds.js';
 
 /** Nanoseconds a request of `openssl speed -elapsed -evp`, read from its machine-readable count line. */
 function opensslNs(algorithm: string, bytes: number): number {

@@ -1,10 +1,9 @@
 /** Does `hwcrypt speed` say the same of OpenSSL as `openssl speed -elapsed` does? Two honest clocks over one library must agree. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-
+import { median } from '#src/bench/engine/statistics.js';
 import { importOne, readJson } from '#src/interop/index.js';
 import { type Row, ratio, type Section } from './report.js';
-import { median } from './rounds.js';
 
 const HWCRYPT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const ROUNDS = 7;

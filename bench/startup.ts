@@ -1,9 +1,8 @@
 /** How long a command takes before it does anything, above what Node itself takes. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-
+import { median } from '#src/bench/engine/statistics.js';
 import type { Section } from './report.js';
-import { median } from './rounds.js';
 
 const HWCRYPT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 

@@ -7,7 +7,7 @@
 import { KeyObject } from 'node:crypto';
 import { isAnyArrayBuffer, isDataView, isUint8Array } from 'node:util/types';
 
-import { bytes, lengthOf, part } from '../drivers/buffers.js';
+import { bytes, lengthOf, outputBytes, part } from '../drivers/buffers.js';
 import { nodeRangeError, nodeTypeError, received, shown } from '../errors.js';
 
 /**
@@ -222,16 +222,10 @@ export function resultBuffer(length: number, given?: unknown): NonSharedBuffer {
 
 function givenBuffer(length: number, given: unknown): NonSharedBuffer {
   if (!isUint8Array(given)) throw invalidType('options.output', 'an instance of Uint8Array', given);
-  const output = bytes(given, 'options.output');
-  const size = lengthOf(output);
-  if (size < length) {
-    throw nodeRangeError(
-      'ERR_OUT_OF_RANGE',
-      `The value of "options.output.length" is out of range. It must be >= ${length}. Received ${size}`,
-    );
-  }
+  const output = outputBytes(given, 'options.output', length);
   // The usual case by far, and a new view costs as much as a native call.
-  if (size === length && Object.getPrototypeOf(output) === Buffer.prototype) return output as NonSharedBuffer;
+  if (lengthOf(output) === length && Object.getPrototypeOf(output) === Buffer.prototype)
+    return output as NonSharedBuffer;
   const own = part(output, 0, length);
   // Over the caller's memory, which may be shared for all we know; whoever gave it knows.
   return Buffer.from(own.buffer as ArrayBuffer, own.byteOffset, length);

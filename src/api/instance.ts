@@ -312,8 +312,8 @@ export class Hwcrypt {
       throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', 'Unknown cipher');
     }
     try {
-      const route = this.#route(found, options as Options);
       const { router } = this.#wayFor(options as Options);
+      const route = router.route(found);
       const instead = (failed: Route, error: unknown) => router.instead(found, failed, error);
       return makeCipher({ route, instead, algorithm: found, name, direction, key, iv, tagBytes }, options);
     } finally {

@@ -5,8 +5,7 @@
  */
 import { constants } from 'node:os';
 
-/** SIGQUIT is no request for a core here: a second one makes it. */
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+import { SIGNALS } from '../enc/interrupt.js';
 
 export class Interruption {
   readonly #controller = new AbortController();

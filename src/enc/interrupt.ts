@@ -5,7 +5,8 @@
  * room changes nothing in a program.
  */
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** What tells a process to stop. SIGQUIT is no request for a core here: a second one makes it. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 const undos = new Set<() => void>();
 

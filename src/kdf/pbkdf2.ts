@@ -3,11 +3,12 @@
  * context of our own, so that Node's is not changed.
  */
 import { pbkdf2 as nodePbkdf2, pbkdf2Sync } from 'node:crypto';
-import { endianness } from 'node:os';
 import { promisify } from 'node:util';
 
 import { HwcryptError } from '../errors.js';
+import { hostAbi } from '../linux/abi.js';
 import { address, type NativeFunction, processLibrary } from '../linux/ffi.js';
+import { encodeOsslParams, OSSL_PARAM } from '../linux/ossl-param.js';
 
 const nodePbkdf2Async = promisify(nodePbkdf2);
 
@@ -48,13 +49,6 @@ interface Legacy {
   ): Promise<Buffer | undefined>;
 }
 
-/** OSSL_PARAM_UNSIGNED_INTEGER, _UTF8_STRING, _OCTET_STRING (openssl/core.h). */
-const UNSIGNED = 2;
-const TEXT = 4;
-const OCTETS = 5;
-const WORD = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8;
-const LITTLE = endianness() === 'LE';
-
 interface Param {
   readonly key: string;
   readonly type: number;
@@ -66,25 +60,21 @@ function ossl(params: readonly Param[]): {
   readonly block: Uint8Array;
   readonly held: readonly Uint8Array[];
 } {
-  // The last one, all zeros, is the end.
-  const block = outside(new Uint8Array((params.length + 1) * 5 * WORD));
-  const view = new DataView(block.buffer, block.byteOffset, block.length);
-  const word = (at: number, value: number): void => {
-    if (WORD === 8) view.setBigUint64(at, BigInt(value), LITTLE);
-    else view.setUint32(at, value, LITTLE);
-  };
   const held: Uint8Array[] = [];
-  params.forEach(({ key, type, data }, i) => {
-    const name = outside(Buffer.from(`${key}\0`, 'latin1'));
-    const own = outside(data);
-    held.push(name, own);
-    const at = i * 5 * WORD;
-    word(at, address(name));
-    view.setUint32(at + WORD, type, LITTLE);
-    word(at + 2 * WORD, address(own));
-    word(at + 3 * WORD, data.length);
-  });
-  return { block, held };
+  const hold = (bytes: Uint8Array): number => {
+    const own = outside(bytes);
+    held.push(own);
+    return address(own);
+  };
+  const block = encodeOsslParams(
+    params.map(({ key, type, data }) => ({
+      key: hold(Buffer.from(`${key}\0`, 'latin1')),
+      type,
+      data: hold(data),
+      size: data.length,
+    })),
+  );
+  return { block: outside(block), held };
 }
 
 /** A copy that V8 does not move: in memory of its own, and never empty. */
@@ -135,12 +125,12 @@ function load(): Legacy | undefined {
     },
     async derive(hash, password, salt, iterations, keyBytes) {
       const count = new Uint8Array(8);
-      new DataView(count.buffer).setBigUint64(0, BigInt(iterations), LITTLE);
+      new DataView(count.buffer).setBigUint64(0, BigInt(iterations), hostAbi().littleEndian);
       const { block, held } = ossl([
-        { key: 'digest', type: TEXT, data: Buffer.from(hash, 'latin1') },
-        { key: 'pass', type: OCTETS, data: password },
-        { key: 'salt', type: OCTETS, data: salt },
-        { key: 'iter', type: UNSIGNED, data: count },
+        { key: 'digest', type: OSSL_PARAM.UTF8_STRING, data: Buffer.from(hash, 'latin1') },
+        { key: 'pass', type: OSSL_PARAM.OCTET_STRING, data: password },
+        { key: 'salt', type: OSSL_PARAM.OCTET_STRING, data: salt },
+        { key: 'iter', type: OSSL_PARAM.UNSIGNED_INTEGER, data: count },
       ]);
       const key = Buffer.from(new ArrayBuffer(Math.max(128, keyBytes)), 0, keyBytes);
       const ctx = f.make(kdf);

@@ -8,6 +8,7 @@
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 
+import { hostAbi } from './abi.js';
 import { ERRNO } from './errno.js';
 import { address } from './ffi.js';
 import { ioctl } from './libc.js';
@@ -54,7 +55,7 @@ export function dmRequest(command: number): number {
   return 0xc0000000 + DM_HEADER_BYTES * 0x10000 + 0xfd00 + command;
 }
 
-const LITTLE = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+const LITTLE = hostAbi().littleEndian;
 
 export interface DmRequest {
   readonly name?: string;

@@ -9,6 +9,7 @@
 import { closeSync, ftruncateSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { hostAbi } from './abi.js';
 import { type DeviceNumber, isDevice } from './device-mapper.js';
 import { ERRNO, errnoName } from './errno.js';
 import { address, errno, type NativeFunction, processLibrary } from './ffi.js';
@@ -36,7 +37,7 @@ const FILE_NAME_BYTES = 64;
 export const LOOP_CONFIG_BYTES = 304;
 const INFO_AT = 8;
 
-const LITTLE = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+const LITTLE = hostAbi().littleEndian;
 
 export function encodeLoopInfo(label: string, little = LITTLE): Uint8Array {
   const bytes = new Uint8Array(LOOP_INFO_BYTES);

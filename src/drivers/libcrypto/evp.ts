@@ -7,10 +7,9 @@
  *
  * Source of the prototypes: OpenSSL 3.0 manual pages EVP_EncryptInit(3), EVP_DigestInit(3), EVP_MAC(3).
  */
-import { endianness } from 'node:os';
-
 import type { Reason } from '../../errors.js';
 import { address, type NativeFunction, processLibrary } from '../../linux/ffi.js';
+import { encodeOsslParams, OSSL_PARAM, type OsslParam } from '../../linux/ossl-param.js';
 import { part } from '../buffers.js';
 import { HandlePool } from '../session.js';
 
@@ -95,37 +94,6 @@ export const MAX_RESULT = SMALL + 64;
 /** Long enough for the longest digest, and for the last bytes of a cipher. */
 const SCRATCH_BYTES = 2048;
 const CACHE_LINE = 64;
-/** 32-bit platforms that koffi has binaries for; everything else has 8-byte pointers. */
-const POINTER_BYTES = process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8;
-const LITTLE = endianness() === 'LE';
-/** OSSL_PARAM_UTF8_STRING, OSSL_PARAM_OCTET_STRING (openssl/core.h). */
-const UTF8_STRING = 4;
-const OCTET_STRING = 5;
-interface Param {
-  readonly key: number;
-  readonly type: number;
-  readonly data: number;
-  readonly size: number;
-}
-
-/**
- * An OSSL_PARAM array of one parameter and the end mark:
- * `struct { const char *key; unsigned int data_type; void *data; size_t data_size, return_size; }`, twice.
- */
-function makeParams(param: Param): Uint8Array {
-  const block = new Uint8Array(10 * POINTER_BYTES);
-  const view = new DataView(block.buffer);
-  const word = (index: number, value: number): void => {
-    if (POINTER_BYTES === 8) view.setBigUint64(index * 8, BigInt(value), LITTLE);
-    else view.setUint32(index * 4, value, LITTLE);
-  };
-  word(0, param.key);
-  view.setUint32(POINTER_BYTES, param.type, LITTLE);
-  word(2, param.data);
-  word(3, param.size);
-  return block;
-}
-
 /** The longest key that goes through scratch (RC4 takes 256 bytes); MAC keys may be longer and are passed as views. */
 export const MAX_SCRATCH_KEY = IV - KEY;
 /** The longest nonce that OpenSSL takes (GCM). */
@@ -223,8 +191,8 @@ function load(): LoadedEvp {
     held.set(Buffer.from(value, 'latin1'));
     return keep(id, held);
   };
-  const params = (id: string, make: () => Param): number =>
-    kept.get(id)?.address ?? keep(id, makeParams(make()));
+  const params = (id: string, make: () => OsslParam): number =>
+    kept.get(id)?.address ?? keep(id, encodeOsslParams([make()]));
 
   // A context of our own for the legacy provider, so that Node's own OpenSSL is not changed by our loading it.
   let ownContext: number | undefined;
@@ -290,7 +258,7 @@ function load(): LoadedEvp {
     textParams(key: string, value: string) {
       return params(`${key}=${value}`, () => ({
         key: text(key),
-        type: UTF8_STRING,
+        type: OSSL_PARAM.UTF8_STRING,
         data: text(value),
         size: value.length,
       }));
@@ -298,7 +266,7 @@ function load(): LoadedEvp {
     tagParams(size: number, at = TAG) {
       return params(`tag:${size}@${at}`, () => ({
         key: text('tag'),
-        type: OCTET_STRING,
+        type: OSSL_PARAM.OCTET_STRING,
         data: scratch.address + at,
         size,
       }));
