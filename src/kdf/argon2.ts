@@ -51,7 +51,7 @@ type Hash = NativeFunction<number>;
 const NO_MEMORY = -22;
 
 function system(): Argon2 | undefined {
-  const { library } = openLibrary(['libargon2.so.1']);
+  const { library } = openLibrary('libargon2.so.1');
   if (!library) return undefined;
   const functions = new Map<Argon2Kind, Hash>();
   for (const kind of ['argon2i', 'argon2id', 'argon2d'] as const) {

@@ -182,35 +182,27 @@ export function processLibrary(): OpenedLibrary {
   return processOpened;
 }
 
-function open(name: string | null, deep = false): OpenedLibrary {
+function open(name: string | null): OpenedLibrary {
   const it = ffi();
   if (!it.koffi) return { reason: it.reason };
   try {
-    return { library: new Library(name, it.koffi.load(name, deep ? { deep: true } : {})) };
+    return { library: new Library(name, it.koffi.load(name)) };
   } catch (error) {
-    return {
-      reason: { code: 'LIBRARY_ABSENT', message: `${name ?? 'the process'}: ${(error as Error).message}` },
-    };
+    return { reason: { code: 'LIBRARY_ABSENT', message: loaderSays((error as Error).message) } };
   }
 }
 
+/** What the dynamic loader said, without what koffi puts before it. koffi takes away the name of the file that was asked for. */
+function loaderSays(message: string): string {
+  return message.replace(/^Failed to load shared library:\s*/, '');
+}
+
 /**
- * Opens the first of `sonames` that can be loaded. `deep` is RTLD_DEEPBIND: the library's calls of itself stay in it
- * although Node exports symbols of the same names (needed for a second libcrypto).
+ * Opens one shared library by its soname. Where that fails the reason's message is what the dynamic loader said; `openSharedLibrary`
+ * (shared-library.ts) makes sense of it.
  */
-export function openLibrary(sonames: readonly string[], options: { deep?: boolean } = {}): OpenedLibrary {
-  let last: OpenedLibrary | undefined;
-  for (const name of sonames) {
-    last = open(name, options.deep);
-    if (last.library || last.reason.code === 'FFI_UNAVAILABLE') return last;
-  }
-  return {
-    reason: {
-      code: 'LIBRARY_ABSENT',
-      message: `none of ${sonames.join(', ')} can be loaded${last ? ` (${last.reason?.message})` : ''}`,
-      cure: 'install the library',
-    },
-  };
+export function openLibrary(soname: string): OpenedLibrary {
+  return open(soname);
 }
 
 /**

@@ -32,10 +32,13 @@ test('the process library binds functions and knows what is absent', () => {
   assert.equal(address(text.subarray(1)) - address(text), 1);
 });
 
-test('an absent library yields a reason that names every attempt', () => {
-  const { reason } = openLibrary(['libnot-there.so.1', 'libnot-there.so.0']);
+test('an absent library yields a reason in the words of the loader', () => {
+  const { reason } = openLibrary('libnot-there.so.1');
   assert.equal(reason?.code, 'LIBRARY_ABSENT');
-  assert.match(reason?.message ?? '', /libnot-there\.so\.1, libnot-there\.so\.0/);
+  assert.match(
+    reason?.message ?? '',
+    /^(cannot open shared object file|Error loading shared library libnot-there\.so\.1): /,
+  );
 });
 
 test('errno of a synchronous call, and of each of many asynchronous calls', async () => {
