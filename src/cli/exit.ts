@@ -3,7 +3,7 @@
  *
  * Room `cli`.
  */
-import { isReading, printable } from '../enc/io.js';
+import { isReading, printable } from '../files/io.js';
 import { ClosedPipe, writeError } from './stdio.js';
 
 export const EXIT_FAILURE = 1;

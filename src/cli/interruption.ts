@@ -5,7 +5,7 @@
  */
 import { constants } from 'node:os';
 
-import { SIGNALS } from '../enc/interrupt.js';
+import { SIGNALS } from '../files/interrupt.js';
 
 export class Interruption {
   readonly #controller = new AbortController();

@@ -4,8 +4,8 @@
  * Room `cli`. What is read is bytes and stays bytes, is wiped by whoever uses it, and is in no message.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { nameProblem, printable, systemMessage } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
+import { nameProblem, printable, systemMessage } from '../files/io.js';
 import { writeError } from './stdio.js';
 
 /** OpenSSL reads a line into 1024 bytes with -pass, into 128 with -kfile; what is longer is cut there. */

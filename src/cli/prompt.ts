@@ -5,8 +5,8 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
-import { onInterrupt } from '../enc/interrupt.js';
 import { HwcryptError } from '../errors.js';
+import { onInterrupt } from '../files/interrupt.js';
 
 const END = 0x04;
 /** What ends the process; in raw mode the terminal does not send the signals itself. */

@@ -4,8 +4,8 @@
  * Room `cli`.
  */
 import type { ResultSet, SkippedLine } from '../bench/model.js';
-import { counted, Input, printable } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
+import { counted, Input, printable } from '../files/io.js';
 import { importResults } from '../interop/index.js';
 import { baseName } from '../interop/redact.js';
 import type { Unread } from '../report/comparison/data.js';

@@ -7,8 +7,8 @@
  */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { systemMessage } from '../enc/io.js';
 import { HwcryptError } from '../errors.js';
+import { systemMessage } from '../files/io.js';
 
 /** Nobody reads standard output any more. Not worth a word: whoever closed it knows. */
 export class ClosedPipe extends Error {

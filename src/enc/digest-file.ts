@@ -4,7 +4,7 @@
  * Room `enc`.
  */
 import type { DigestSession } from '../drivers/driver.js';
-import type { Input } from './io.js';
+import type { Input } from '../files/io.js';
 import { BUFFER_BYTES } from './pipeline.js';
 
 /** Two buffers, made once for as many files as there are. */

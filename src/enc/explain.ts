@@ -5,6 +5,7 @@
  * and never a guess as a fact.
  */
 import { algorithms, type CipherAlgorithm } from '../algorithms.js';
+import { Input } from '../files/io.js';
 import { Router } from '../routing/router.js';
 import {
   candidates,
@@ -19,7 +20,6 @@ import {
 } from './autokdf.js';
 import { Base64Decoder } from './base64.js';
 import { DEFAULT_SALT_BYTES, looksLikeBase64Header, MAGIC } from './format.js';
-import { Input } from './io.js';
 import { deriveKey, kdfOptions } from './kdf.js';
 import { BUFFER_BYTES } from './pipeline.js';
 

@@ -6,7 +6,7 @@
  * (-saltlen).
  */
 import { HwcryptError } from '../errors.js';
-import { counted } from './io.js';
+import { counted } from '../files/io.js';
 
 export const MAGIC = Buffer.from('Salted__', 'latin1');
 

@@ -1,7 +1,7 @@
 /**
  * Room `enc`: OpenSSL's file format (`openssl enc`), read and written, from file to file at the speed of the disk.
  *
- * May import: `api`, `routing`, `drivers`, `linux`, `algorithms`, `errors`. It knows files, passphrases and base64; it
+ * May import: `api`, `routing`, `drivers`, `linux`, `files`, `algorithms`, `errors`. It knows files, passphrases and base64; it
  * prints nothing and reads no command line.
  */
 export { type Candidate, candidates, type Fit } from './autokdf.js';

@@ -7,9 +7,10 @@
  * another one costs more than it gains, since reading and writing already overlap it (measured on 1 GiB in tmpfs,
  * aes-128-cbc: 1.4 s so, 1.7 to 1.9 s with the cipher in a thread, 2.3 s in `openssl enc`; with 256-KiB buffers).
  */
+
+import type { Input } from '../files/io.js';
+import type { Output } from '../files/output.js';
 import { type Base64Decoder, Base64Encoder } from './base64.js';
-import type { Input } from './io.js';
-import type { Output } from './output.js';
 import { HEADROOM, TAILROOM, type Transform } from './transform.js';
 
 /**

@@ -8,6 +8,8 @@ import { randomBytes } from 'node:crypto';
 import type { CipherAlgorithm } from '../algorithms.js';
 import type { Direction } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
+import { counted, Input } from '../files/io.js';
+import { checkOutput, openOutput } from '../files/output.js';
 import { Router } from '../routing/router.js';
 import {
   candidates,
@@ -30,9 +32,7 @@ import {
   parseHeader,
   parseHex,
 } from './format.js';
-import { counted, Input } from './io.js';
 import { deriveKey, type Kdf, type KeyAndIv } from './kdf.js';
-import { checkOutput, openOutput } from './output.js';
 import { pump } from './pipeline.js';
 import { BAD_DECRYPT, CipherTransform, wrongFinalBlock } from './transform.js';
 

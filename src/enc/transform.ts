@@ -7,7 +7,7 @@
 import type { CipherAlgorithm } from '../algorithms.js';
 import type { CipherSession } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
-import { counted } from './io.js';
+import { counted } from '../files/io.js';
 
 /** Bytes that must be free in front of what is given to `update` and `final`. More than two blocks of any cipher. */
 export const HEADROOM = 64;

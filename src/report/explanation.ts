@@ -1,6 +1,6 @@
 /** `enc --explain` as text. */
 import type { Explanation } from '../enc/explain.js';
-import { counted } from '../enc/io.js';
+import { counted } from '../files/io.js';
 import { table } from './table.js';
 import { wrap } from './text.js';
 

@@ -6,8 +6,8 @@
 import { fstatSync, statSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
-import { onInterrupt } from '../enc/interrupt.js';
-import { descriptorOf } from '../enc/io.js';
+import { onInterrupt } from '../files/interrupt.js';
+import { descriptorOf } from '../files/io.js';
 
 const DELAY_NS = 1_000_000_000n;
 

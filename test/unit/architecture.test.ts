@@ -18,7 +18,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['api'],
   ['routing'],
   ['drivers', 'kdf'],
-  ['linux'],
+  ['linux', 'files'],
   ['algorithms'],
   ['errors.ts'],
 ];

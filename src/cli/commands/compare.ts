@@ -1,7 +1,7 @@
 /** `hwcrypt compare`: results of any tool and machine, put side by side. */
 import { compare, compareKdfs, type SubjectComparison } from '../../bench/comparison/index.js';
 import type { ResultSet } from '../../bench/model.js';
-import { printable } from '../../enc/io.js';
+import { printable } from '../../files/io.js';
 import { comparisonCsv, comparisonJson } from '../../report/comparison/data.js';
 import { comparisonText, legendLetters, setSummary } from '../../report/comparison/index.js';
 import { EXIT_FAILURE } from '../exit.js';

@@ -10,9 +10,9 @@ import {
 } from '../../algorithms.js';
 import type { DigestSession } from '../../drivers/driver.js';
 import { FileDigester } from '../../enc/digest-file.js';
-import { Input, nameProblem, printable, systemMessage } from '../../enc/io.js';
-import { type Output, openOutput } from '../../enc/output.js';
 import { HwcryptError } from '../../errors.js';
+import { Input, nameProblem, printable, systemMessage } from '../../files/io.js';
+import { type Output, openOutput } from '../../files/output.js';
 import {
   type ChecksumFormat,
   type ChecksumStyle,

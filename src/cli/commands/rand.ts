@@ -1,8 +1,8 @@
 /** `hwcrypt rand`: random bytes, as openssl rand prints them. */
 import { allDrivers, type DriverChoice, parseDriver } from '../../drivers/registry.js';
 import { Base64Encoder } from '../../enc/base64.js';
-import { openOutput } from '../../enc/output.js';
 import { describeReason, HwcryptError, type Reason } from '../../errors.js';
+import { openOutput } from '../../files/output.js';
 import { Progress, watched } from '../../report/progress.js';
 import { driversOf } from '../drivers.js';
 import type { CommandSpec, Given } from '../options.js';

@@ -1,7 +1,7 @@
 /** `hwcrypt report`: results of any tool and machine as one HTML page, to be posted and printed. */
 import { compare, compareKdfs } from '../../bench/comparison/index.js';
-import { checkOutput, type Output, openOutput } from '../../enc/output.js';
 import { HwcryptError } from '../../errors.js';
+import { checkOutput, type Output, openOutput } from '../../files/output.js';
 import { legendLetters } from '../../report/comparison/index.js';
 import { liveDrivers, type Measure, measureLive } from '../live.js';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { counted } from '#src/enc/io.js';
+import { counted } from '#src/files/io.js';
 import { checksumLine, parseChecksum } from '#src/report/checksums.js';
 import { table } from '#src/report/table.js';
 import { columns, wrap } from '#src/report/text.js';

@@ -1,7 +1,7 @@
 /**
  * What has to be undone when the process is told to stop: temporary files removed, the terminal's echo restored.
  *
- * Room `enc`. Signal handlers are installed while there is something to undo and no longer, so that importing this
+ * Room `files`. Signal handlers are installed while there is something to undo and no longer, so that importing this
  * room changes nothing in a program.
  */
 

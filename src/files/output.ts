@@ -5,7 +5,7 @@
  * the end; whatever goes wrong before (an error, Ctrl-C, kill -9, a full disk) leaves the target as it was. Anything else
  * (standard output, a fifo, /dev/null) cannot be renamed and is written straight through.
  *
- * Room `enc`.
+ * Room `files`.
  */
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';

@@ -2,7 +2,7 @@
  * Files and pipes as plain descriptors: opening with an error that names the cause, and reads and writes in libuv's
  * thread pool on memory that the caller owns. Node's streams are not used: they allocate every chunk anew.
  *
- * Room `enc`.
+ * Room `files`.
  */
 import fs from 'node:fs';
 import { getSystemErrorMap } from 'node:util';

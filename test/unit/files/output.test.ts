@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Input } from '#src/enc/io.js';
-import { checkOutput, openOutput } from '#src/enc/output.js';
-import { scratch } from './helpers.js';
+import { Input } from '#src/files/io.js';
+import { checkOutput, openOutput } from '#src/files/output.js';
+import { scratch } from '../enc/helpers.js';
 
 const folder = scratch();
 let count = 0;
