@@ -48,6 +48,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'benchmark results of any tool as one HTML page with charts',
     load: () => import('./commands/report.js'),
   },
+  probe: {
+    summary: 'print the script that collects facts on a router that cannot run Node',
+    load: () => import('./commands/probe.js'),
+  },
   demo: {
     summary: 'encrypt the Node binary with every driver and prove the results equal',
     load: () => import('./commands/demo.js'),
