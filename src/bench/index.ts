@@ -1,7 +1,7 @@
 /**
  * Room `bench`: what a measurement is, how one is taken, and how two are compared. This file is what `import … from 'hwcrypt/bench'` gives.
  *
- * May import: `api`, `routing`, `drivers`, `kdf`, `linux`, `algorithms`, `errors`. The result model (`model.ts`) imports nothing at all: `interop`
+ * May import: `drivers`, `kdf`, `linux`, `algorithms`, `schema`, `errors`. The result model (`model.ts`) imports `schema` and nothing else: `interop`
  * reads other tools' texts into it, `report` shows it, and neither should load a driver for that.
  */
 export {

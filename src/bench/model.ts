@@ -9,6 +9,9 @@
  *
  * No field ever holds a host name, a user name, a key, or a path with more than its last part.
  */
+import { amount, count, list, object, oneOf, ref, type Schema, text } from '../schema.js';
+
+export type { Schema } from '../schema.js';
 
 /** The `format` of every result file. */
 export const RESULTS_FORMAT = 'hwcrypt-results';
@@ -285,43 +288,6 @@ export function doubtsOf(run: Run, measurement: Measurement | KdfMeasurement): D
   const own = measurement.doubts;
   return [...own, ...run.doubts.filter(({ code }) => !own.some((doubt) => doubt.code === code))];
 }
-
-/** The part of JSON Schema (draft 2020-12) that describes the model. */
-export interface Schema {
-  readonly $schema?: string;
-  readonly $id?: string;
-  readonly title?: string;
-  readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, Schema>>;
-  readonly type?:
-    | 'object'
-    | 'array'
-    | 'string'
-    | 'number'
-    | 'integer'
-    | 'boolean'
-    | readonly ['number', 'null'];
-  readonly const?: string | number;
-  readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
-
-const text: Schema = { type: 'string' };
-const count: Schema = { type: 'integer', minimum: 0 };
-const amount: Schema = { type: 'number', minimum: 0 };
-const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` });
-const list = (items: Schema): Schema => ({ type: 'array', items });
-const oneOf = (...values: string[]): Schema => ({ type: 'string', enum: values });
-const object = (required: string[], properties: Record<string, Schema>): Schema => ({
-  type: 'object',
-  required,
-  properties,
-});
 
 /** JSON Schema of a result file. Readers ignore properties that it does not name. */
 export const RESULTS_SCHEMA: Schema = {

@@ -2,14 +2,9 @@
  * hwcrypt's own JSON: the result model as it is (`src/bench/model.ts`), one set or a list of them. Reading checks against `RESULTS_SCHEMA` and keeps
  * only what the schema names, so that a file from elsewhere brings in nothing else.
  */
-import {
-  RESULTS_FORMAT,
-  RESULTS_SCHEMA,
-  RESULTS_VERSION,
-  type ResultSet,
-  type Schema,
-} from '../bench/model.js';
+import { RESULTS_FORMAT, RESULTS_SCHEMA, RESULTS_VERSION, type ResultSet } from '../bench/model.js';
 import { HwcryptError } from '../errors.js';
+import { conform } from '../schema.js';
 import { MAX_INPUT, printable } from './text.js';
 
 /** Two blanks of indentation, properties in the model's order, one line feed at the end. A single set is not put in a list. */
@@ -43,64 +38,10 @@ export function readJson(text: string): ResultSet[] {
     if (typeof version === 'number' && version > RESULTS_VERSION) {
       throw invalid(where, `version ${version} is newer than this hwcrypt knows (${RESULTS_VERSION})`);
     }
-    return conform(RESULTS_SCHEMA, set, where) as ResultSet;
+    return conform(RESULTS_SCHEMA, set, where, printable) as ResultSet;
   });
 }
 
 function invalid(where: string, what: string): HwcryptError {
   return new HwcryptError('INPUT_FILE', `${where}: ${what}`);
-}
-
-/** A copy of the value with what the schema names, or the reason why it cannot be one. */
-function conform(schema: Schema, value: unknown, where: string): unknown {
-  if (schema.$ref !== undefined) {
-    return conform(RESULTS_SCHEMA.$defs![schema.$ref.slice('#/$defs/'.length)]!, value, where);
-  }
-  if (schema.const !== undefined) {
-    if (value !== schema.const) throw invalid(where, `is not ${JSON.stringify(schema.const)}`);
-    return value;
-  }
-  switch (schema.type) {
-    case 'object': {
-      if (typeof value !== 'object' || value === null || Array.isArray(value))
-        throw invalid(where, 'is no object');
-      const out: Record<string, unknown> = {};
-      for (const [key, own] of Object.entries(schema.properties ?? {})) {
-        if (!Object.hasOwn(value, key)) {
-          if (schema.required?.includes(key)) throw invalid(where, `has no "${key}"`);
-          continue;
-        }
-        out[key] = conform(own, (value as Record<string, unknown>)[key], `${where}.${key}`);
-      }
-      return out;
-    }
-    case 'array': {
-      if (!Array.isArray(value)) throw invalid(where, 'is no list');
-      if (
-        value.length < (schema.minItems ?? 0) ||
-        value.length > (schema.maxItems ?? Number.POSITIVE_INFINITY)
-      ) {
-        throw invalid(where, `has ${value.length} items`);
-      }
-      return value.map((item, index) => conform(schema.items!, item, `${where}[${index}]`));
-    }
-    case 'string': {
-      if (typeof value !== 'string') throw invalid(where, 'is no string');
-      if (schema.enum && !schema.enum.includes(value))
-        throw invalid(where, `is none of ${schema.enum.join(', ')}`);
-      return printable(value);
-    }
-    case 'boolean':
-      if (typeof value !== 'boolean') throw invalid(where, 'is neither true nor false');
-      return value;
-    default: {
-      if (value === null && Array.isArray(schema.type)) return value;
-      if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(where, 'is no number');
-      if (schema.type === 'integer' && !Number.isSafeInteger(value))
-        throw invalid(where, 'is no whole number');
-      if (schema.minimum !== undefined && value < schema.minimum)
-        throw invalid(where, `is below ${schema.minimum}`);
-      return value;
-    }
-  }
 }

@@ -1,5 +1,6 @@
 /**
- * Room `routing`: which driver gets a request. May import `drivers`, `algorithms`, `errors`.
+ * Room `routing`: which driver gets a request. May import `bench` (only who calibrates does, since nobody else shall pay for
+ * loading it), `drivers`, `linux`, `algorithms`, `schema`, `errors`.
  *
  * This file: an order of drivers, tried from the front, once an algorithm. Whoever is passed over is remembered with the
  * typed reason, and a fallback is announced: on the diagnostics channel `hwcrypt:fallback`, to the instance's own

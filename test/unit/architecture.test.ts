@@ -14,12 +14,12 @@ const FLOORS: readonly (readonly string[])[] = [
   ['report', 'doctor'],
   ['luks', 'enc'],
   ['interop'],
-  ['bench'],
   ['api'],
   ['routing'],
+  ['bench'],
   ['drivers', 'kdf'],
   ['linux', 'files'],
-  ['algorithms'],
+  ['algorithms', 'schema.ts'],
   ['errors.ts'],
 ];
 
