@@ -31,6 +31,8 @@ export const MSG_NOSIGNAL = 0x4000;
 export const MSG_MORE = 0x8000;
 export const POLLIN = 0x1;
 export const POLLOUT = 0x4;
+export const LOCK_EX = 0x2;
+export const LOCK_NB = 0x4;
 
 const PROTOTYPES = {
   socket: 'int socket(int domain, int type, int protocol)',
@@ -46,6 +48,7 @@ const PROTOTYPES = {
   poll: 'int poll(uintptr_t fds, unsigned long count, int timeout)',
   // Declared with a fixed third argument: on all these ABIs an integer after `...` is passed like any other.
   ioctl: 'int ioctl(int fd, unsigned long request, uintptr_t argument)',
+  flock: 'int flock(int fd, int operation)',
   close: 'int close(int fd)',
 } as const;
 
@@ -164,6 +167,15 @@ export function ioctl(fd: number, request: number, argument: number): number {
   for (;;) {
     counts.ioctl++;
     const value = outcome(bound().ioctl(fd, request, argument));
+    if (value !== -ERRNO.EINTR) return value;
+  }
+}
+
+/** flock(2): an advisory lock on an open file or folder, which ends with its descriptor. -EAGAIN where LOCK_NB would have to wait. */
+export function flock(fd: number, operation: number): number {
+  for (;;) {
+    counts.flock++;
+    const value = outcome(bound().flock(fd, operation));
     if (value !== -ERRNO.EINTR) return value;
   }
 }

@@ -337,6 +337,21 @@ export function parseCpuFlags(text: string): Set<string> {
   return new Set((match[2] as string).split(separator).filter((word) => word !== ''));
 }
 
+/**
+ * /proc/cpuinfo: what the CPU is called. ARM says only who made it and which part it is; where there are several kinds (big and little), all
+ * of them. Undefined where nothing is said.
+ */
+export function parseCpuName(text: string): string | undefined {
+  const all = (key: string): string[] => {
+    const pattern = new RegExp(`^${key}[ \\t]*:[ \\t]*(.*?)[ \\t\\r]*$`, 'gim');
+    return [...text.matchAll(pattern)].flatMap(([, value]) => value || []);
+  };
+  const named = ['model name', 'cpu model', 'uarch', 'cpu'].map(all).find((found) => found.length > 0);
+  const [makers, parts] = [all('CPU implementer'), all('CPU part')];
+  const kinds = named ?? makers.map((maker, i) => `ARM ${maker} ${parts[i] ?? ''}`.trim());
+  return [...new Set(kinds)].join(' + ') || undefined;
+}
+
 /** Is protocol family ALG registered (/proc/net/protocols)? Then socket(AF_ALG) fails by somebody's decision only. */
 export function parseHasAlgProtocol(text: string): boolean {
   return /^ALG\s/m.test(text);

@@ -99,6 +99,19 @@ test('drivers do not know each other', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('in the router’s room only who calibrates loads what measures', () => {
+  const loading = imports.filter(
+    ({ from, specifier }) =>
+      roomOf(from) === 'routing' && roomOf(resolve(dirname(from), specifier)) === 'bench',
+  );
+  assert.deepEqual(
+    [...new Set(loading.map(({ from }) => relative(SRC, from)))].filter(
+      (path) => !/^routing\/calibrat\w+\.ts$/.test(path),
+    ),
+    [],
+  );
+});
+
 test('packages are imported only where they belong', () => {
   const homes: Record<string, RegExp> = {
     koffi: /^linux\/ffi\.ts$/,

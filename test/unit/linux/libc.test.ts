@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync } from 'node:fs';
-import { test } from 'node:test';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 
 import { ERRNO, errnoName } from '#src/linux/errno.js';
 import { address } from '#src/linux/ffi.js';
@@ -35,6 +37,18 @@ test('reading, from one buffer and into several', async () => {
   } finally {
     closeSync(fd);
   }
+});
+
+test('a lock keeps others out until its descriptor is closed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hwcrypt-test-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const [one, other] = [openSync(folder, 'r'), openSync(folder, 'r')];
+  assert.equal(libc.flock(one, libc.LOCK_EX | libc.LOCK_NB), 0);
+  assert.equal(libc.flock(other, libc.LOCK_EX | libc.LOCK_NB), -ERRNO.EAGAIN);
+  closeSync(one);
+  assert.equal(libc.flock(other, libc.LOCK_EX | libc.LOCK_NB), 0);
+  closeSync(other);
+  assert.equal(libc.flock(-1, libc.LOCK_EX), -ERRNO.EBADF);
 });
 
 test('waiting has an end', () => {

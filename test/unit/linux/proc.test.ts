@@ -11,6 +11,7 @@ import {
   parseBuiltinModinfo,
   parseCommandLine,
   parseCpuFlags,
+  parseCpuName,
   parseHasAlgProtocol,
   parseInterrupts,
   parseKernelRelease,
@@ -134,6 +135,7 @@ test('parsers take any text', () => {
     parseStatus,
     parseInterrupts,
     parseCpuFlags,
+    parseCpuName,
     parseHasAlgProtocol,
   ];
   const pieces = fc.array(
@@ -317,6 +319,24 @@ test('CPU flags of several architectures', () => {
   assert.ok(parseCpuFlags('Features\t: fp asimd aes pmull sha1 sha2\n').has('pmull'));
   assert.ok(parseCpuFlags('isa\t\t: rv64imafdc_zvkned_zba\n').has('zvkned'));
   assert.equal(parseCpuFlags('bogus').size, 0);
+  for (const [told, name] of [
+    [
+      'processor\t: 0\nmodel name\t: QEMU TCG CPU version 2.5+\ncpu MHz\t: 2000\n',
+      'QEMU TCG CPU version 2.5+',
+    ],
+    ['processor: 0\nmodel name : A\n\nprocessor: 1\nmodel name : A\n', 'A'],
+    ['system type\t: MediaTek MT7621\ncpu model\t\t: MIPS 1004Kc V2.15\r\n', 'MIPS 1004Kc V2.15'],
+    [
+      'CPU implementer\t: 0x41\nCPU part\t: 0xd03\n\nCPU implementer\t: 0x41\nCPU part\t: 0xd09\n',
+      'ARM 0x41 0xd03 + ARM 0x41 0xd09',
+    ],
+    ['uarch\t\t: sifive,u74-mc\n', 'sifive,u74-mc'],
+    ['cpu\t\t: POWER9, altivec supported\n', 'POWER9, altivec supported'],
+    ['model name\t:\n', undefined],
+    ['', undefined],
+  ] as const) {
+    assert.equal(parseCpuName(told), name);
+  }
 });
 
 test('the protocol list', () => {
