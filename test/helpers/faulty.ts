@@ -7,8 +7,8 @@ import type { AeadSession, CipherSession, DigestSession, Driver } from '#src/dri
 import { getDriver } from '#src/drivers/registry.js';
 import { driverSuite, SAMPLED_LENGTHS } from './conformance.js';
 
-type Sessions = CipherSession & AeadSession & DigestSession;
-type Fault = (session: Sessions) => Partial<Sessions>;
+export type Sessions = CipherSession & AeadSession & DigestSession;
+export type Fault = (session: Sessions) => Partial<Sessions>;
 
 export const FAULTS: Record<string, Fault> = {
   none: () => ({}),
@@ -95,7 +95,8 @@ export const FAULTS: Record<string, Fault> = {
   }),
 };
 
-function wrap(driver: Driver, fault: Fault): Driver {
+/** The driver with a fault in its sessions. */
+export function wrap(driver: Driver, fault: Fault): Driver {
   const faulty = <T extends object>(session: T): T => {
     const own = fault(session as unknown as Sessions) as Record<PropertyKey, unknown>;
     return new Proxy(session, {
