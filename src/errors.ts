@@ -73,6 +73,9 @@ export type ReasonCode =
   | 'OFF_CPU_MASKED'
   | 'KERNEL_DRIVER_ABSENT'
   | 'SELFTEST_FAILED'
+  | 'WRONG_RESULT'
+  | 'KEEPS_FAILING'
+  | 'NOT_HARDWARE'
   // one request of it
   | 'BAD_KEY_LENGTH'
   | 'BAD_KEY'

@@ -175,6 +175,11 @@ export interface Driver {
    * (`ALGORITHM_UNAVAILABLE`, `MESSAGE_TOO_LARGE`), so that another driver can do it.
    */
   readonly restricted?: true;
+  /**
+   * Does something else than a library do the work, which can fail or vanish in the middle of a message and whose results depend on
+   * the machine: the kernel, an engine? Such work is checked before it is trusted, and can be done again by another driver.
+   */
+  readonly fallible?: true;
   /** Is the driver there? Never throws. Remembered until `reprobe`. */
   probe(): Probe;
   /** Forgets what was remembered, of algorithms too, and looks again. */

@@ -170,6 +170,7 @@ function tryOffCpu({ algorithms }: AlgorithmList): boolean | undefined {
 export class AfalgDriver implements Driver {
   readonly name = 'afalg';
   readonly restricted = true;
+  readonly fallible = true;
   #probe: Probe | undefined;
   #limits: Limits | undefined;
   readonly #supports = new Map<string, Support>();

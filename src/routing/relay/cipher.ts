@@ -1,0 +1,421 @@
+/**
+ * A cipher session that is a relay of drivers' sessions: each request is done by whoever is best at its size, and the chain
+ * is handed over at block boundaries. When a driver fails, another goes on from the last value of the chain that is known.
+ */
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { CipherAlgorithm } from '../../algorithms.js';
+import { copyOf, overlap, pair, part, unaliased } from '../../drivers/buffers.js';
+import { addBigEndian, Chain } from '../../drivers/chain.js';
+import type { CipherSession, Direction } from '../../drivers/driver.js';
+import { checkIv, checkKey } from '../../drivers/parameters.js';
+import { SessionBase } from '../../drivers/session.js';
+import { HwcryptError } from '../../errors.js';
+import { blame } from '../faults.js';
+import { Attempts, pause, type Squad } from '../squad.js';
+
+/** What is given to a driver that can fail in one go: so much is done again when it does. A multiple of every block. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** A share of a message that is worth a thread's wake-up, up to 60 µs in a virtual machine. */
+const LANE_BYTES = 256 * 1024;
+/** Node's pool has four threads unless told otherwise. */
+const MOST_LANES = 4;
+
+/** What must be let go of at the end; apart from the session, which the garbage collector could not collect otherwise. */
+interface Held {
+  readonly key: Uint8Array;
+  keyBytes: number;
+  readonly legs: (Leg | undefined)[];
+  vouching: Leg | undefined;
+  lanes: RelayCipher[];
+}
+
+interface Leg {
+  readonly session: CipherSession;
+  /** Which of the keys that the relay had so far. */
+  key: number;
+}
+
+/** Longest key that the relay keeps without a new buffer. */
+const KEY_BYTES = 64;
+
+export class RelayCipher extends SessionBase implements CipherSession {
+  readonly algorithm: CipherAlgorithm;
+  readonly direction: Direction;
+  readonly partialBlocks = false;
+  readonly #squad: Squad;
+  readonly #held: Held;
+  /** Where the chain is while no session of a library holds it. */
+  readonly #iv: Uint8Array;
+  readonly #chain: Chain;
+  /** The state cannot be told, so whoever begins a message ends it (RC4 …). */
+  readonly #sticky: boolean;
+  readonly #units: boolean;
+  /** Who holds the chain; -1 while it is only in `#iv`. */
+  #at = -1;
+  /** Has anything been done since the last restart? */
+  #begun = false;
+  /** Generation of the key. */
+  #key = 0;
+  /** Who has worked in this message, a bit each. */
+  #worked = 0;
+
+  /** @throws as a driver's own session for a wrong key or IV; what else is wrong with them shows at the first request. */
+  constructor(
+    squad: Squad,
+    algorithm: CipherAlgorithm,
+    direction: Direction,
+    key: Uint8Array,
+    iv: Uint8Array | null,
+  ) {
+    super();
+    checkIv(algorithm, iv);
+    const keyBytes = checkKey(algorithm, key);
+    this.#squad = squad;
+    this.algorithm = algorithm;
+    this.direction = direction;
+    this.#units = algorithm.mode === 'xts';
+    // CFB of single bytes or bits, which no device has, is not followed either.
+    const followed = algorithm.handover && algorithm.mode !== 'cfb8' && algorithm.mode !== 'cfb1';
+    this.#sticky = !followed && !this.#units;
+    this.#iv = iv === null ? new Uint8Array(algorithm.ivBytes) : copyOf(iv);
+    this.#chain = new Chain(algorithm, direction, this.#iv);
+    const held: Held = {
+      key: new Uint8Array(Math.max(KEY_BYTES, keyBytes, algorithm.keyRange?.[1] ?? 0)),
+      keyBytes,
+      legs: [],
+      vouching: undefined,
+      lanes: [],
+    };
+    held.key.set(key);
+    this.#held = held;
+    this.own(() => {
+      held.key.fill(0);
+      for (const leg of held.legs) leg?.session.close();
+      held.vouching?.session.close();
+      for (const lane of held.lanes) lane.close();
+    });
+  }
+
+  /** Whoever has worked on this message, joined by `+`; before that, who would do a short request. */
+  get driver(): string {
+    const { candidates } = this.#squad;
+    const names = candidates.filter((_, i) => this.#worked & (1 << i)).map(({ label }) => label);
+    return names.length > 0 ? names.join('+') : candidates[this.#squad.pick(0)]!.label;
+  }
+
+  /** The first driver's, where it does all messages that fit in. */
+  get stage(): Uint8Array | undefined {
+    const { borders } = this.#squad;
+    const { index } = borders[0]!;
+    const { driver } = this.#squad.candidates[index]!;
+    if (driver.fallible || this.#units || this.life !== 'ready') return undefined;
+    try {
+      const stage = this.#leg(index).session.stage;
+      const room = borders[1]?.fromBytes ?? Number.POSITIVE_INFINITY;
+      return stage !== undefined && room > stage.length ? stage : undefined;
+    } catch {
+      // `update` has more ways.
+      return undefined;
+    }
+  }
+
+  updateStaged(length: number): Uint8Array {
+    this.ready();
+    const index = this.#squad.borders[0]!.index;
+    const result = this.#leg(index).session.updateStaged!(length);
+    this.#finished(index, length);
+    return result;
+  }
+
+  update(input: Uint8Array, output: Uint8Array): void {
+    this.ready();
+    const length = this.#check(input, output);
+    if (length === 0) return;
+    const index = this.#choose(length);
+    if (this.#squad.candidates[index]!.driver.fallible) {
+      this.#carefully(index, input, output, length);
+      return;
+    }
+    try {
+      this.#leg(index).session.update(input, output);
+    } catch (error) {
+      if (blame(error) !== 'refusal') throw this.#lost(error);
+      this.#carefully(index, input, output, length);
+      return;
+    }
+    this.#finished(index, length);
+  }
+
+  async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {
+    this.ready();
+    const length = this.#check(input, output);
+    if (length === 0) return;
+    await this.busy([input, output], async () => {
+      const lanes = this.#lanes(length);
+      if (lanes > 1) await this.#sideBySide(lanes, input, output, length);
+      else await this.#carefullyAsync(input, output, length);
+    });
+  }
+
+  restart(iv: Uint8Array | null, key?: Uint8Array): void {
+    this.ready();
+    checkIv(this.algorithm, iv);
+    if (key !== undefined) {
+      const keyBytes = checkKey(this.algorithm, key);
+      const held = this.#held;
+      held.key.fill(0);
+      held.key.set(key);
+      held.keyBytes = keyBytes;
+      this.#key++;
+    }
+    if (iv !== null) this.#iv.set(iv);
+    this.#chain.restart();
+    this.#at = -1;
+    this.#begun = false;
+    this.#worked = 0;
+  }
+
+  chain(): Uint8Array | null {
+    this.ready();
+    const { ivBytes, handover } = this.algorithm;
+    if (!handover || ivBytes === 0) return null;
+    if (this.#chain.ended) throw this.#ended();
+    this.#fetch();
+    return copyOf(this.#iv);
+  }
+
+  #check(input: Uint8Array, output: Uint8Array): number {
+    const length = pair(input, output, this.algorithm.blockBytes);
+    if (length > 0 && this.#chain.ended) throw this.#ended();
+    return length;
+  }
+
+  #ended(): HwcryptError {
+    return new HwcryptError(
+      'PARTIAL_BLOCK',
+      `${this.driver}: the message ended with a part of a block; restart() the session`,
+    );
+  }
+
+  #choose(length: number): number {
+    return this.#sticky && this.#begun ? this.#at : this.#squad.pick(length);
+  }
+
+  /** Brings the chain into `#iv`, wherever it is. */
+  #fetch(): void {
+    const at = this.#at;
+    if (at < 0 || this.#sticky || this.#units) return;
+    // Of those that can fail the chain is followed, since it cannot be asked of them when they have.
+    if (this.#squad.candidates[at]!.driver.fallible) return;
+    const value = this.#held.legs[at]!.session.chain();
+    if (value !== null) this.#iv.set(value);
+  }
+
+  /** The session of a candidate, at the place where the message goes on. */
+  #leg(index: number): Leg {
+    const held = this.#held;
+    let leg = held.legs[index];
+    if (index === this.#at && leg !== undefined) return leg;
+    this.#fetch();
+    const iv = this.algorithm.ivBytes > 0 ? this.#iv : null;
+    if (leg?.session.usable) {
+      leg.session.restart(iv, leg.key === this.#key ? undefined : part(held.key, 0, held.keyBytes));
+      leg.key = this.#key;
+    } else {
+      leg = this.#open(index, iv);
+      held.legs[index] = leg;
+    }
+    this.#at = index;
+    return leg;
+  }
+
+  #open(index: number, iv: Uint8Array | null): Leg {
+    const { driver, options } = this.#squad.candidates[index]!;
+    const key = part(this.#held.key, 0, this.#held.keyBytes);
+    return { session: driver.cipher(this.algorithm, this.direction, key, iv, options), key: this.#key };
+  }
+
+  /** Lets go of a session that failed. The chain is what it was before its last request. */
+  #drop(index: number): void {
+    this.#held.legs[index]?.session.close();
+    this.#held.legs[index] = undefined;
+    this.#at = -1;
+  }
+
+  #finished(index: number, length: number): void {
+    this.#begun = true;
+    this.#worked |= 1 << index;
+    this.#squad.done(index, length);
+    if (!this.#squad.candidates[index]!.driver.fallible && length % this.algorithm.cipherBlockBytes !== 0) {
+      // A message may end within a block; what is behind it belongs to another one.
+      if (!this.#units && this.algorithm.cipherBlockBytes > 1) this.#chain.after(NOTHING, 0, length);
+    }
+  }
+
+  /** The error of a request that nobody could do. A bad argument leaves the session as it was. */
+  #lost(error: unknown): unknown {
+    return error instanceof HwcryptError && error.code !== 'PARTIAL_BLOCK' ? this.fail(error) : error;
+  }
+
+  /** How much of `left` bytes goes to a driver that can fail in one request. */
+  #piece(left: number): number {
+    return this.#units ? left : Math.min(left, this.#chain.limit(PIECE_BYTES));
+  }
+
+  #carefully(first: number, input: Uint8Array, output: Uint8Array, length: number): void {
+    const source = unaliased(input, output, length);
+    this.#fetch();
+    let index = first;
+    for (let at = 0; at < length; ) {
+      const size = this.#piece(length - at);
+      const attempts = new Attempts(this.#squad, length - at, index);
+      const to = part(output, at, size);
+      // What is worked on in place must outlive a failure.
+      const from =
+        overlap(source, output) === 'same' ? copyOf(part(source, at, size)) : part(source, at, size);
+      this.#chain.before(from, 0, size);
+      for (;;) {
+        try {
+          this.#leg(attempts.index).session.update(from, to);
+          break;
+        } catch (error) {
+          pause(this.#failed(attempts, error));
+        }
+      }
+      this.#accept(attempts.index, from, to, size);
+      at += size;
+      if (at < length) index = this.#choose(length - at);
+    }
+  }
+
+  async #carefullyAsync(input: Uint8Array, output: Uint8Array, length: number): Promise<void> {
+    const source = unaliased(input, output, length);
+    this.#fetch();
+    for (let at = 0; at < length; ) {
+      const attempts = new Attempts(this.#squad, length - at, this.#choose(length - at));
+      const size = attempts.candidate.driver.fallible ? this.#piece(length - at) : length - at;
+      const to = part(output, at, size);
+      const inPlace = attempts.candidate.driver.fallible && overlap(source, output) === 'same';
+      const from = inPlace ? copyOf(part(source, at, size)) : part(source, at, size);
+      this.#chain.before(from, 0, size);
+      for (;;) {
+        try {
+          await this.#leg(attempts.index).session.updateAsync(from, to);
+          break;
+        } catch (error) {
+          await sleep(this.#failed(attempts, error));
+        }
+      }
+      this.#accept(attempts.index, from, to, size);
+      at += size;
+    }
+  }
+
+  /** Returns the milliseconds to wait before the next attempt. @throws what it all came to */
+  #failed(attempts: Attempts, error: unknown): number {
+    // A library that fails may have spoilt what it was working on in place.
+    const spoilt = !attempts.candidate.driver.fallible && blame(error) === 'fault';
+    const last = spoilt || (this.#sticky && this.#begun);
+    this.#drop(attempts.index);
+    try {
+      return attempts.failed(error, last);
+    } catch (final) {
+      throw this.#lost(final);
+    }
+  }
+
+  /** A piece is done: proves it where it is its turn, and moves the chain on. */
+  #accept(index: number, from: Uint8Array, to: Uint8Array, size: number): void {
+    const { driver } = this.#squad.candidates[index]!;
+    if (driver.fallible && !this.#sticky) {
+      const right = !this.#squad.verifies(index) || this.#verify(index, from, to, size);
+      this.#chain.after(to, 0, size);
+      // Its own chain may be as wrong as its result.
+      if (!right) this.#drop(index);
+    }
+    this.#finished(index, size);
+  }
+
+  /** Compares the result with another driver's, and puts the right one in its place. */
+  #verify(index: number, from: Uint8Array, to: Uint8Array, size: number): boolean {
+    const held = this.#held;
+    const { driver, options } = this.#squad.reference!;
+    const iv = this.algorithm.ivBytes > 0 ? this.#iv : null;
+    const expected = new Uint8Array(size);
+    const key = part(held.key, 0, held.keyBytes);
+    if (held.vouching?.session.usable) held.vouching.session.restart(iv, key);
+    else {
+      held.vouching?.session.close();
+      const session = driver.cipher(this.algorithm, this.direction, key, iv, options);
+      held.vouching = { session, key: this.#key };
+    }
+    held.vouching.session.update(from, expected);
+    const right = Buffer.compare(expected, to) === 0;
+    this.#squad.verified(index, right, `${this.direction} of ${size} bytes`);
+    if (!right) to.set(expected);
+    return right;
+  }
+
+  // --- several at once -------------------------------------------------------------------------------------------------
+
+  /** Into how many shares a message of so many bytes is cut; 1 where the mode does not allow it. */
+  #lanes(length: number): number {
+    const { mode, cipherBlockBytes } = this.algorithm;
+    const apart =
+      mode === 'ecb' ||
+      mode === 'ctr' ||
+      (this.direction === 'decrypt' && (mode === 'cbc' || mode === 'cfb'));
+    if (!apart || length % cipherBlockBytes !== 0) return 1;
+    const most = Math.min(MOST_LANES, Math.max(availableParallelism(), this.#engineLanes(length)));
+    return Math.max(1, Math.min(most, Math.floor(length / LANE_BYTES)));
+  }
+
+  /** An engine works while the processor prepares the next request for it. */
+  #engineLanes(length: number): number {
+    const { driver, options } = this.#squad.candidates[this.#squad.pick(length)]!;
+    return driver.fallible && driver.implementation(this.algorithm, options)?.hardware === 'yes' ? 2 : 1;
+  }
+
+  async #sideBySide(lanes: number, input: Uint8Array, output: Uint8Array, length: number): Promise<void> {
+    this.#fetch();
+    const { mode, cipherBlockBytes: block } = this.algorithm;
+    const source = unaliased(input, output, length);
+    const share = Math.ceil(length / lanes / block) * block;
+    const starts: Uint8Array[] = [];
+    // All of them first: in place, a share's beginning depends on what another share overwrites.
+    for (let at = 0; at <= length; at = at < length ? Math.min(length, at + share) : length + 1) {
+      const iv = copyOf(this.#iv);
+      if (mode === 'ctr') addBigEndian(iv, at / block);
+      else if (mode !== 'ecb' && at > 0) iv.set(part(source, at - block, block));
+      starts.push(iv);
+    }
+    const held = this.#held;
+    const key = part(held.key, 0, held.keyBytes);
+    const runs: Promise<void>[] = [];
+    for (let i = 0; i * share < length; i++) {
+      const at = i * share;
+      const size = Math.min(share, length - at);
+      const iv = this.algorithm.ivBytes > 0 ? starts[i]! : null;
+      let lane = held.lanes[i];
+      if (lane?.usable) lane.restart(iv, key);
+      else {
+        lane = new RelayCipher(this.#squad, this.algorithm, this.direction, key, iv);
+        held.lanes[i] = lane;
+      }
+      runs.push(lane.#carefullyAsync(part(source, at, size), part(output, at, size), size));
+    }
+    // Nobody may go on writing into memory that the caller takes for his own again.
+    const outcomes = await Promise.allSettled(runs);
+    for (const lane of held.lanes) this.#worked |= lane.#worked;
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+    this.#iv.set(starts.at(-1)!);
+    this.#at = -1;
+    this.#begun = true;
+  }
+}
+
+const NOTHING = new Uint8Array(0);
