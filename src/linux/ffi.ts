@@ -67,6 +67,8 @@ interface Koffi {
   address(view: Uint8Array): bigint;
   errno(value?: number): number;
   view(pointer: number | bigint, bytes: number): ArrayBuffer;
+  proto(definition: string): unknown;
+  decode(pointer: number | bigint, type: unknown): KoffiFunction<unknown>;
 }
 
 export type LoadedFfi =
@@ -144,6 +146,13 @@ function promised<R>(fn: KoffiFunction<R>, args: NativeArgument[]): Promise<Nati
   });
 }
 
+function native<R>(fn: KoffiFunction<R>): NativeFunction<R> {
+  // koffi's own function object is handed out, with one property more: a wrapper would cost as much as the call.
+  return Object.assign(fn, {
+    promise: (...args: NativeArgument[]) => promised(fn, args),
+  }) as unknown as NativeFunction<R>;
+}
+
 class Library implements NativeLibrary {
   readonly name: string | null;
   readonly #handle: KoffiLibrary;
@@ -154,11 +163,7 @@ class Library implements NativeLibrary {
   }
 
   func<R = number>(prototype: string): NativeFunction<R> {
-    // koffi's own function object is handed out, with one property more: a wrapper would cost as much as the call.
-    const fn = this.#handle.func(prototype) as KoffiFunction<R>;
-    return Object.assign(fn, {
-      promise: (...args: NativeArgument[]) => promised(fn, args),
-    }) as unknown as NativeFunction<R>;
+    return native(this.#handle.func(prototype) as KoffiFunction<R>);
   }
 
   has(symbol: string): boolean {
@@ -221,6 +226,21 @@ export function errno(): number {
 /** Sets `errno`, for functions whose failure shows only there. */
 export function setErrno(value: number): void {
   koffi().errno(value);
+}
+
+const prototypes = new Map<string, unknown>();
+
+/**
+ * The function at an address, e.g. one that a library keeps in a structure. The name in the prototype is that of its type: it
+ * is nowhere looked up, and two prototypes must not share it. Nothing checks the address.
+ */
+export function functionAt<R = number>(pointer: number, prototype: string): NativeFunction<R> {
+  let type = prototypes.get(prototype);
+  if (type === undefined) {
+    type = koffi().proto(prototype);
+    prototypes.set(prototype, type);
+  }
+  return native(koffi().decode(pointer, type) as KoffiFunction<R>);
 }
 
 /** A copy of `bytes` bytes of foreign memory. Nothing checks the address. */

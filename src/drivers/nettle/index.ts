@@ -1,0 +1,271 @@
+/**
+ * Driver `nettle`: the system's libnettle, called through koffi.
+ *
+ * It is there for coverage (serpent, twofish …) and for comparison, since QEMU and GnuTLS use it: always the CPU. Importing
+ * this loads nothing; the library is opened when the driver is first asked for something.
+ */
+import {
+  type AeadAlgorithm,
+  type Algorithm,
+  type CipherAlgorithm,
+  findAlgorithm,
+  type HashAlgorithm,
+  type MacAlgorithm,
+} from '../../algorithms.js';
+import { type Reason, UnavailableError } from '../../errors.js';
+import type {
+  AeadOptions,
+  AeadSession,
+  CipherOptions,
+  CipherSession,
+  DigestOptions,
+  DigestSession,
+  Direction,
+  Driver,
+  Implementation,
+  Probe,
+  Support,
+} from '../driver.js';
+import { aeadSymbols, NettleAead } from './aead.js';
+import { cipherSymbols, hasMode, NettleCipher } from './cipher.js';
+import { macSymbols, NettleDigest } from './digest.js';
+import { type BlockCipher, type HashFunctions, loadNettle, type Nettle, reloadNettle } from './library.js';
+
+const DRIVER = 'nettle';
+
+/** The minor version of nettle 3 from which on something is there, or right, where that is later than 3.4. */
+interface Since {
+  readonly minor: number;
+  /** Why what an earlier one has is not used. */
+  readonly fault?: string;
+}
+
+const CIPHER_SINCE: Readonly<Record<string, Since>> = { sm4: { minor: 9 } };
+const HASH_SINCE: Readonly<Record<string, Since>> = {
+  sm3: { minor: 8 },
+  shake256: { minor: 6 },
+  shake128: { minor: 10 },
+};
+const MODE_SINCE: Readonly<Record<string, Since>> = {
+  xts: { minor: 5 },
+  cfb8: { minor: 6, fault: 'loses the IV after a message that is shorter than a block' },
+  // One fault was mended in 3.9.1, which does not tell its third number.
+  ocb: { minor: 10, fault: 'writes out of bounds for 272 bytes and more' },
+};
+const CMAC_SINCE: Readonly<Record<8 | 16, Since>> = { 8: { minor: 6 }, 16: { minor: 5 } };
+
+/** What an algorithm is made over: a block cipher, a hash, the bytes of a context, or nothing (the stream ciphers). */
+interface Found {
+  readonly nettle: Nettle;
+  readonly cipher?: BlockCipher;
+  readonly hash?: HashFunctions;
+  readonly contextBytes?: number;
+  readonly reason?: undefined;
+}
+
+type Look = Found | { readonly nettle?: undefined; readonly reason: Reason };
+
+/** The stem of the symbols of what an algorithm is made over. The table names AEADs and MACs by functions of their own. */
+function stemOf(algorithm: Algorithm): string | undefined {
+  switch (algorithm.kind) {
+    case 'cipher':
+      return algorithm.names.nettle;
+    case 'aead': {
+      if (algorithm.mode === 'chacha20-poly1305') return algorithm.names.nettle;
+      return findAlgorithm(algorithm.name.replace(/-(gcm|ccm|ocb)$/, '-ecb'))?.names.nettle;
+    }
+    case 'hash':
+      return algorithm.xof && algorithm.name.startsWith('shake') ? algorithm.name : algorithm.names.nettle;
+    case 'mac': {
+      const over = findAlgorithm(algorithm.over);
+      return over && stemOf(over);
+    }
+  }
+}
+
+function sinceOf(algorithm: Algorithm, stem: string): Since | undefined {
+  const known = [CIPHER_SINCE[stem], HASH_SINCE[stem]];
+  if (algorithm.kind === 'cipher' || algorithm.kind === 'aead') known.push(MODE_SINCE[algorithm.mode]);
+  if (algorithm.name === 'chacha20') known.push({ minor: 6 });
+  if (algorithm.kind === 'mac' && algorithm.construction === 'cmac') {
+    known.push(CMAC_SINCE[algorithm.blockBytes === 8 ? 8 : 16]);
+  }
+  return known.filter((since) => since !== undefined).sort((a, b) => b.minor - a.minor)[0];
+}
+
+function symbolsOf(algorithm: Algorithm): readonly string[] {
+  switch (algorithm.kind) {
+    case 'cipher':
+      return cipherSymbols(algorithm);
+    case 'aead':
+      return aeadSymbols(algorithm);
+    case 'mac':
+      return macSymbols(algorithm);
+    case 'hash':
+      return [];
+  }
+}
+
+/** What nettle has only changes with the library, which stays. Ad hoc entries come and go, so they are not held. */
+let found = new WeakMap<Algorithm, Look>();
+
+function find(algorithm: Algorithm, options: CipherOptions = {}): Look {
+  let result = found.get(algorithm);
+  if (result === undefined) {
+    result = look(algorithm);
+    found.set(algorithm, result);
+  }
+  const pinned = options.kernelDriver;
+  if (result.nettle && pinned !== undefined && pinned !== result.nettle.soname) {
+    return unknown(`nettle has no kernel driver to pin ("${pinned}")`);
+  }
+  return result;
+}
+
+function unknown(message: string, cure?: string): { readonly reason: Reason } {
+  return { reason: { code: 'ALGORITHM_UNKNOWN', message, ...(cure === undefined ? {} : { cure }) } };
+}
+
+function look(algorithm: Algorithm): Look {
+  const loaded = loadNettle();
+  if (!loaded.nettle) return { reason: loaded.reason };
+  const { nettle } = loaded;
+  const stem = stemOf(algorithm);
+  if (stem === undefined || (algorithm.kind === 'cipher' && !hasMode(algorithm.mode))) {
+    return unknown(`nettle has no ${algorithm.name}`);
+  }
+  const since = sinceOf(algorithm, stem);
+  if (since !== undefined && nettle.minor < since.minor) {
+    const { fault } = since;
+    return unknown(
+      `${nettle.versionText} ${fault === undefined ? `has no ${algorithm.name}` : `is not used for ${algorithm.name}: it ${fault}`}`,
+      `install nettle 3.${since.minor} or later`,
+    );
+  }
+  const parts = partsOf(nettle, algorithm, stem);
+  const missing = symbolsOf(algorithm).find((symbol) => !nettle.has(symbol));
+  if (parts === undefined || missing !== undefined) {
+    return {
+      reason: {
+        code: 'SYMBOLS_ABSENT',
+        message: `${nettle.soname} (${nettle.versionText}) has no usable ${missing ?? `nettle_${stem}`}`,
+        cure: 'install a nettle that was built with all of its algorithms',
+      },
+    };
+  }
+  return { nettle, ...parts };
+}
+
+/** Undefined where the library does not have it, or describes it otherwise than the table does. */
+function partsOf(nettle: Nettle, algorithm: Algorithm, stem: string): Omit<Found, 'nettle'> | undefined {
+  if (algorithm.kind === 'hash') {
+    const hash = nettle.hash(stem);
+    return hash && (algorithm.xof || hash.digestBytes === algorithm.digestBytes) ? { hash } : undefined;
+  }
+  if (algorithm.kind === 'mac' && algorithm.construction === 'hmac') {
+    const hash = nettle.hash(stem);
+    const fits = hash?.digestBytes === algorithm.digestBytes && hash.blockBytes === algorithm.blockBytes;
+    return hash && fits ? { hash } : undefined;
+  }
+  if (algorithm.kind === 'cipher' && algorithm.mode === 'stream') return {};
+  if (algorithm.kind === 'aead' && algorithm.mode === 'chacha20-poly1305') {
+    const contextBytes = nettle.aeadContextBytes(stem);
+    return contextBytes === undefined ? undefined : { contextBytes };
+  }
+  const cipher = nettle.cipher(stem);
+  const blockBytes = algorithm.kind === 'mac' ? algorithm.blockBytes : algorithm.cipherBlockBytes;
+  return cipher?.blockBytes === blockBytes ? { cipher } : undefined;
+}
+
+/** Code for the CPU's own instructions, which a fat build has beside the portable one, by what their symbols end in. */
+function evidenceOf(nettle: Nettle): string[] {
+  const evidence = [`runs on the CPU, in ${nettle.versionText} (${nettle.soname})`];
+  const fat = ['_nettle_aes128_encrypt_aesni', '_nettle_aes_encrypt_aesni', '_nettle_aes128_encrypt_arm64'];
+  if (fat.some((symbol) => nettle.has(symbol))) {
+    evidence.push(
+      'a fat build: it chose between portable code and the CPU’s AES, SHA and carry-less multiplication when it was loaded (NETTLE_FAT_OVERRIDE)',
+    );
+  }
+  return evidence;
+}
+
+class NettleDriver implements Driver {
+  readonly name = DRIVER;
+
+  probe(): Probe {
+    const { nettle, reason } = loadNettle();
+    return nettle
+      ? { available: true, version: nettle.versionText, notes: [] }
+      : { available: false, reason: reason as Reason };
+  }
+
+  reprobe(): Probe {
+    reloadNettle();
+    found = new WeakMap();
+    return this.probe();
+  }
+
+  supports(algorithm: Algorithm, options?: CipherOptions): Support {
+    const { nettle, reason } = find(algorithm, options);
+    return nettle ? { supported: true } : { supported: false, reason: reason as Reason };
+  }
+
+  implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {
+    const { nettle } = find(algorithm, options);
+    if (!nettle) return undefined;
+    return {
+      driver: this.name,
+      kernelDriver: nettle.soname,
+      hardware: 'no',
+      evidence: evidenceOf(nettle),
+    };
+  }
+
+  #need(algorithm: Algorithm, options?: CipherOptions): Found {
+    const result = find(algorithm, options);
+    if (!result.nettle) {
+      throw new UnavailableError(
+        loadNettle().nettle ? 'ALGORITHM_UNAVAILABLE' : 'DRIVER_UNAVAILABLE',
+        this.name,
+        `${this.name}: ${algorithm.name}`,
+        result.reason,
+      );
+    }
+    return result;
+  }
+
+  cipher(
+    algorithm: CipherAlgorithm,
+    direction: Direction,
+    key: Uint8Array,
+    iv: Uint8Array | null,
+    options?: CipherOptions,
+  ): CipherSession {
+    const { nettle, cipher } = this.#need(algorithm, options);
+    return new NettleCipher(nettle, cipher, algorithm, direction, key, iv);
+  }
+
+  aead(
+    algorithm: AeadAlgorithm,
+    direction: Direction,
+    key: Uint8Array,
+    options: AeadOptions = {},
+  ): AeadSession {
+    const { nettle, cipher, contextBytes } = this.#need(algorithm, options);
+    const base = cipher ?? (contextBytes as number);
+    const tagBytes = options.tagBytes ?? algorithm.defaultTagBytes;
+    return new NettleAead(nettle, base, algorithm, direction, key, tagBytes);
+  }
+
+  hash(algorithm: HashAlgorithm, options?: DigestOptions): DigestSession {
+    const { hash } = this.#need(algorithm, options);
+    return NettleDigest.hash(algorithm, hash as HashFunctions);
+  }
+
+  mac(algorithm: MacAlgorithm, key: Uint8Array, options?: DigestOptions): DigestSession {
+    const { nettle, cipher, hash } = this.#need(algorithm, options);
+    return NettleDigest.mac(nettle, algorithm, (hash ?? cipher) as HashFunctions | BlockCipher, key);
+  }
+}
+
+export const nettle: Driver = new NettleDriver();
