@@ -31,6 +31,12 @@ export type HwcryptCode =
   | 'PASSPHRASE'
   | 'KDF_FAILED'
   | 'CHECK_FAILED'
+  | 'NOT_LUKS'
+  | 'LUKS_DAMAGED'
+  | 'LUKS_UNSUPPORTED'
+  | 'LUKS_NO_KEYSLOT'
+  | 'LUKS_NO_ROOM'
+  | 'KDF_TOO_DEAR'
   | 'USAGE';
 
 /**

@@ -90,6 +90,11 @@ export interface CipherSession extends Session {
    * call of any session.
    */
   updateStaged?(length: number): Uint8Array;
+  /**
+   * Many messages of `unitBytes` each, the sectors of a disk, as `restart` with the next of `ivs` (one behind the other) and
+   * `update` for each in turn. Only where a driver can do it in less time than those calls take.
+   */
+  updateUnits?(input: Uint8Array, output: Uint8Array, unitBytes: number, ivs: Uint8Array): void;
   /** Begins a new message: new IV (null for ECB and RC4) and, where given, a new key. Without `iv`, see `algorithm.ivBytes`. */
   restart(iv: Uint8Array | null, key?: Uint8Array): void;
   /** The chaining value with which the stream goes on (a copy), or null for a mode without one. Only at a block boundary. */

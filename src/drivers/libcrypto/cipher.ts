@@ -2,7 +2,7 @@
 import type { CipherAlgorithm } from '../../algorithms.js';
 import { HwcryptError, nodeRangeError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
-import { copyOf, pair, part, unaliased } from '../buffers.js';
+import { bytes, copyOf, pair, part, unaliased } from '../buffers.js';
 import { addLittleEndian } from '../chain.js';
 import type { CipherSession, Direction } from '../driver.js';
 import { checkIv, checkKey } from '../parameters.js';
@@ -153,6 +153,33 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
         if (value !== 1) throw opensslError(this.#evp, `${this.algorithm.name} failed`);
       }
     });
+  }
+
+  updateUnits(input: Uint8Array, output: Uint8Array, unitBytes: number, ivs: Uint8Array): void {
+    this.ready();
+    const { ivBytes, blockBytes, minBytes = 1 } = this.algorithm;
+    if (ivBytes === 0 || unitBytes < minBytes || unitBytes % blockBytes !== 0 || unitBytes > PIECE) {
+      throw nodeRangeError(
+        'ERR_OUT_OF_RANGE',
+        `The value of "unitBytes" is out of range. Received ${unitBytes}`,
+      );
+    }
+    const length = pair(input, output, unitBytes);
+    bytes(ivs, 'ivs', (length / unitBytes) * ivBytes);
+    if (length === 0) return;
+    const source = unaliased(input, output, length);
+    const { cipherInit, cipherUpdateAt, scratch } = this.#evp;
+    const [ctx, done] = [this.#ctx, scratch.address + LENGTH];
+    // By addresses: handing over a view for each sector would take longer than a short sector does.
+    let [from, to, iv] = [address(source), address(output), address(ivs)];
+    for (const end = from + length; from < end; from += unitBytes, to += unitBytes, iv += ivBytes) {
+      if (cipherInit(ctx, 0, 0, iv, -1, 0) !== 1 || cipherUpdateAt(ctx, to, done, from, unitBytes) !== 1) {
+        throw this.#broken();
+      }
+    }
+    // What is known by its address must not be collected before here.
+    pair(source, output);
+    bytes(ivs, 'ivs');
   }
 
   restart(iv: Uint8Array | null, key?: Uint8Array): void {

@@ -1,0 +1,119 @@
+/**
+ * An image or a block device, read and written at any place, with errors that name it.
+ *
+ * Room `luks`.
+ */
+import fs from 'node:fs';
+
+import { HwcryptError } from '../errors.js';
+import { nameProblem, printable, systemMessage } from '../files/io.js';
+import { blockDevice } from '../linux/block-device.js';
+import type { Source } from './header/read.js';
+
+const UNKNOWN_SECTOR = 512;
+
+export class Device implements Source {
+  readonly path: string;
+  readonly name: string;
+  readonly fd: number;
+  readonly bytes: number;
+  readonly block: boolean;
+  /** What a device says, or what a file lies on. */
+  readonly logicalSectorBytes: number;
+  readonly physicalSectorBytes: number;
+  #open = true;
+
+  private constructor(path: string, fd: number, stat: fs.Stats) {
+    this.path = path;
+    this.name = printable(path);
+    this.fd = fd;
+    this.block = stat.isBlockDevice();
+    const told = this.block ? blockDevice(fd) : undefined;
+    if (this.block && told === undefined) throw new Error('it does not tell its size');
+    this.bytes = told?.bytes ?? stat.size;
+    this.logicalSectorBytes = told?.logicalSectorBytes ?? UNKNOWN_SECTOR;
+    this.physicalSectorBytes = told?.physicalSectorBytes ?? stat.blksize;
+  }
+
+  /** @throws HwcryptError INPUT_FILE, or OUTPUT_FILE where it is to be written */
+  static open(path: string, access: 'read' | 'write' = 'read'): Device {
+    const code = access === 'read' ? 'INPUT_FILE' : 'OUTPUT_FILE';
+    const fail = (why: string, cause?: unknown): HwcryptError =>
+      new HwcryptError(
+        code,
+        `cannot open ${printable(path)} for ${access === 'read' ? 'reading' : 'writing'}: ${why}`,
+        { cause },
+      );
+    const problem = nameProblem(path);
+    if (problem !== undefined) throw fail(problem);
+    let fd: number;
+    try {
+      // A fifo would be waited for until somebody writes into it.
+      fd = fs.openSync(path, (access === 'read' ? 0 : fs.constants.O_RDWR) | fs.constants.O_NONBLOCK);
+    } catch (error) {
+      throw fail(systemMessage(error), error);
+    }
+    try {
+      const stat = fs.fstatSync(fd);
+      if (!stat.isFile() && !stat.isBlockDevice()) throw new Error('it is neither a file nor a block device');
+      return new Device(path, fd, stat);
+    } catch (error) {
+      fs.closeSync(fd);
+      throw fail(systemMessage(error), error);
+    }
+  }
+
+  readAt(offset: number, bytes: number): Buffer {
+    const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, this.bytes - offset)));
+    return buffer.subarray(0, this.readInto(buffer, offset));
+  }
+
+  /** @returns how many bytes there were */
+  readInto(buffer: Uint8Array, offset: number): number {
+    let done = 0;
+    try {
+      while (done < buffer.length) {
+        const some = fs.readSync(this.fd, buffer, done, buffer.length - done, offset + done);
+        if (some === 0) break;
+        done += some;
+      }
+    } catch (error) {
+      throw new HwcryptError('INPUT_FILE', `cannot read ${this.name}: ${systemMessage(error)}`, {
+        cause: error,
+      });
+    }
+    return done;
+  }
+
+  writeAt(offset: number, bytes: Uint8Array): void {
+    let done = 0;
+    try {
+      while (done < bytes.length) {
+        done += fs.writeSync(this.fd, bytes, done, bytes.length - done, offset + done);
+      }
+    } catch (error) {
+      throw this.#cannotWrite(error);
+    }
+  }
+
+  /** Returns when what was written is on the disk. */
+  flush(): void {
+    try {
+      fs.fdatasyncSync(this.fd);
+    } catch (error) {
+      throw this.#cannotWrite(error);
+    }
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    fs.closeSync(this.fd);
+  }
+
+  #cannotWrite(error: unknown): HwcryptError {
+    return new HwcryptError('OUTPUT_FILE', `cannot write ${this.name}: ${systemMessage(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * JSON metadata read with a check at every step: whatever is missing or of the wrong kind is an error that names its place.
+ *
+ * Room `luks`. By hand rather than by a schema: numbers are decimal texts here, lengths depend on one another, and the place and the cause
+ * must be told in one line.
+ */
+import { damaged } from '../errors.js';
+import type { Json, JsonObject } from './model.js';
+
+/** json-c's limit, hence cryptsetup's. */
+const MAX_DEPTH = 32;
+
+/** Longest text that is taken for base64: a salt, a digest. */
+const MAX_BASE64 = 4096;
+
+/** Numbered objects of one kind. */
+const MAX_ENTRIES = 64;
+
+export const wrong = (path: string, what: string): Error => damaged(`LUKS2 metadata: ${path} ${what}`);
+
+/** @throws LUKS_DAMAGED for anything but one object, nested no deeper than the format's own library reads */
+export function parseMetadata(text: string): JsonObject {
+  let depth = 0;
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (quoted) {
+      if (c === '\\') i++;
+      else if (c === '"') quoted = false;
+    } else if (c === '"') quoted = true;
+    else if (c === '{' || c === '[') {
+      if (++depth > MAX_DEPTH) throw damaged(`LUKS2 metadata: nested more than ${MAX_DEPTH} deep`);
+    } else if (c === '}' || c === ']') depth--;
+  }
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    // V8's message quotes what it read, which may be anything.
+    throw damaged('LUKS2 metadata: it is not JSON');
+  }
+  return object(value, 'metadata');
+}
+
+export function object(value: Json | undefined, path: string): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrong(path, value === undefined ? 'is missing' : 'is no object');
+  }
+  return value as JsonObject;
+}
+
+export function text(value: Json | undefined, path: string, most = 255): string {
+  if (typeof value !== 'string') throw wrong(path, value === undefined ? 'is missing' : 'is no text');
+  if (value.length > most) throw wrong(path, `is longer than ${most} characters`);
+  return value;
+}
+
+export function texts(value: Json | undefined, path: string): string[] {
+  if (!Array.isArray(value)) throw wrong(path, value === undefined ? 'is missing' : 'is no list');
+  if (value.length > MAX_ENTRIES) throw wrong(path, `has more than ${MAX_ENTRIES} entries`);
+  return value.map((one: Json, i) => text(one, `${path}[${i}]`));
+}
+
+export function integer(value: Json | undefined, path: string, least: number, most: number): number {
+  if (typeof value !== 'number') throw wrong(path, value === undefined ? 'is missing' : 'is no number');
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw wrong(path, `is ${value}, not a whole number from ${least} to ${most}`);
+  }
+  return value;
+}
+
+/** A 64-bit number, which JSON holds as decimal text. */
+export function wide(value: Json | undefined, path: string): bigint {
+  const digits = text(value, path);
+  if (!/^\d{1,20}$/.test(digits)) throw wrong(path, 'is no decimal number');
+  const number = BigInt(digits);
+  if (number >= 1n << 64n) throw wrong(path, 'does not fit into 64 bits');
+  return number;
+}
+
+/** An offset or a size in bytes. */
+export function bytesOf(value: Json | undefined, path: string): number {
+  const number = wide(value, path);
+  if (number > BigInt(Number.MAX_SAFE_INTEGER)) throw wrong(path, 'is beyond any disk');
+  return Number(number);
+}
+
+export function base64(value: Json | undefined, path: string, least: number): Buffer {
+  const encoded = text(value, path, MAX_BASE64);
+  if (encoded.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) throw wrong(path, 'is no base64');
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.length < least) throw wrong(path, `has ${bytes.length} bytes, at least ${least} are needed`);
+  return bytes;
+}
+
+/** The entries of an object whose keys are numbers, by number. */
+export function numbered(value: Json | undefined, path: string): [id: number, value: JsonObject][] {
+  const entries = Object.entries(object(value, path));
+  if (entries.length > MAX_ENTRIES) throw wrong(path, `has more than ${MAX_ENTRIES} entries`);
+  return entries
+    .map(([key, one]): [number, JsonObject] => {
+      if (!/^(0|[1-9]\d{0,3})$/.test(key)) throw wrong(path, 'has a name that is no number');
+      return [Number(key), object(one, `${path}.${key}`)];
+    })
+    .sort(([a], [b]) => a - b);
+}
+
+/** References to entries of another object. */
+export function references(value: Json | undefined, path: string, known: ReadonlySet<number>): number[] {
+  return texts(value, path).map((name) => {
+    const id = /^\d{1,4}$/.test(name) ? Number(name) : -1;
+    if (!known.has(id)) throw wrong(path, 'names an entry that is not there');
+    return id;
+  });
+}

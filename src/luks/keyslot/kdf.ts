@@ -1,0 +1,112 @@
+/**
+ * From a passphrase to a keyslot's key, and what that may cost: a header may ask for any memory and any time, and is not believed.
+ *
+ * Room `luks`.
+ */
+import { pbkdf2Sync } from 'node:crypto';
+import { freemem } from 'node:os';
+
+import { HwcryptError } from '../../errors.js';
+import { argon2, pbkdf2, pbkdf2By } from '../../kdf/index.js';
+import type { KeyslotKdf } from '../header/model.js';
+import { requireDiskHash } from './hash.js';
+
+export interface KdfLimits {
+  /** More than the machine has is refused before it is tried. */
+  readonly memoryBytes: number;
+  /** What surely takes longer is refused. */
+  readonly seconds: number;
+}
+
+/** cryptsetup makes keyslots that take its machine two seconds; this leaves room for one sixty times as slow. */
+export const DEFAULT_KDF_SECONDS = 120;
+
+/** cryptsetup writes four at most. Each is a thread. */
+const MAX_LANES = 64;
+
+export function kdfLimits(seconds = DEFAULT_KDF_SECONDS): KdfLimits {
+  return { memoryBytes: availableMemory(), seconds };
+}
+
+/** What could be had without swapping, a container's limit included. */
+export function availableMemory(): number {
+  return Math.min(freemem(), process.availableMemory());
+}
+
+const GIB = 2 ** 30;
+const gib = (bytes: number): string => `${(bytes / GIB).toPrecision(3)} GiB`;
+
+const tooDear = (what: string): HwcryptError => new HwcryptError('KDF_TOO_DEAR', what);
+
+/** @param whose `keyslot 0`, for messages @throws KDF_TOO_DEAR, KDF_FAILED, LUKS_UNSUPPORTED */
+export async function deriveKey(
+  kdf: KeyslotKdf,
+  passphrase: Uint8Array,
+  keyBytes: number,
+  limits: KdfLimits,
+  whose: string,
+): Promise<Buffer> {
+  if (kdf.type === 'pbkdf2') {
+    return derivePbkdf2(kdf.hash, kdf.iterations, kdf.salt, passphrase, keyBytes, limits, whose);
+  }
+  const { memoryKiB, threads, iterations } = kdf;
+  const memoryBytes = memoryKiB * 1024;
+  if (memoryBytes > limits.memoryBytes) {
+    throw tooDear(
+      `${whose} needs ${gib(memoryBytes)} of memory for ${kdf.type}, and ${gib(limits.memoryBytes)} are available`,
+    );
+  }
+  if (threads > MAX_LANES)
+    throw tooDear(`${whose} asks for ${threads} threads, at most ${MAX_LANES} are taken`);
+  const { name, derive } = argon2();
+  // No machine does it faster; then how fast is this one, with little of the memory?
+  const passes = iterations * memoryBytes;
+  if (passes / FASTEST_ARGON2 > limits.seconds / PATIENCE) {
+    const sampleKiB = Math.max(8 * threads, Math.min(memoryKiB, SAMPLE_KIB));
+    const cost = { iterations: 1, memoryKiB: sampleKiB, threads };
+    const { elapsedNs } = await derive(kdf.type, Buffer.from('sample'), kdf.salt, cost, 32);
+    checkTime((passes / (sampleKiB * 1024)) * (elapsedNs / 1e9), limits, whose);
+  }
+  if (name === 'hash-wasm' && passphrase.length === 0) {
+    throw new HwcryptError('KDF_FAILED', 'argon2: an empty passphrase needs libargon2');
+  }
+  return (await derive(kdf.type, passphrase, kdf.salt, { iterations, memoryKiB, threads }, keyBytes)).key;
+}
+
+/** Bytes of memory passed over in a second, and rounds of a hash: more than any machine there is. */
+const FASTEST_ARGON2 = 2e10;
+const FASTEST_PBKDF2 = 2e8;
+/** Only where the most optimistic estimate comes so near the limit is it worth to measure. */
+const PATIENCE = 100;
+const SAMPLE_KIB = 4096;
+const SAMPLE_ROUNDS = 1000;
+
+/** @throws KDF_TOO_DEAR, KDF_FAILED, LUKS_UNSUPPORTED */
+export async function derivePbkdf2(
+  hashName: string,
+  iterations: number,
+  salt: Uint8Array,
+  passphrase: Uint8Array,
+  keyBytes: number,
+  limits: KdfLimits,
+  whose: string,
+): Promise<Buffer> {
+  const hash = requireDiskHash(hashName);
+  const name = hash.names.openssl ?? hash.name;
+  const rounds = iterations * Math.ceil(keyBytes / hash.digestBytes);
+  if (rounds / FASTEST_PBKDF2 > limits.seconds / PATIENCE) {
+    const sampled = pbkdf2By(name) === 'node' ? name : 'sha512';
+    const start = process.hrtime.bigint();
+    pbkdf2Sync('sample', salt, SAMPLE_ROUNDS, 1, sampled);
+    const elapsed = Number(process.hrtime.bigint() - start) / 1e9;
+    checkTime((rounds / SAMPLE_ROUNDS) * elapsed, limits, whose);
+  }
+  return pbkdf2(name, passphrase, salt, iterations, keyBytes);
+}
+
+function checkTime(seconds: number, limits: KdfLimits, whose: string): void {
+  if (seconds <= limits.seconds) return;
+  throw tooDear(
+    `${whose} would take about ${Math.ceil(seconds)} s to open here, and ${limits.seconds} s are the limit (--kdf-seconds)`,
+  );
+}

@@ -1,0 +1,78 @@
+/** Images made by cryptsetup, which is what hwcrypt's are compared with, and headers made wrong on purpose. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { type BinaryHeader, decodeBinary, encodeHeader } from '#src/luks/header/binary.js';
+import type { Source } from '#src/luks/header/read.js';
+
+const found = (name: string): boolean => !spawnSync(name, ['--version']).error;
+
+export const noCryptsetup = found('cryptsetup')
+  ? false
+  : 'cryptsetup is not installed: it is what this test compares with';
+
+/** Standard output of cryptsetup; throws with what it said. */
+export function cryptsetup(args: readonly string[], input: string | Uint8Array = ''): string {
+  const { status, stdout, stderr } = spawnSync('cryptsetup', args, { input, timeout: 60_000 });
+  if (status !== 0) throw new Error(`cryptsetup ${args.join(' ')}: ${status} ${stderr}`);
+  return stdout.toString();
+}
+
+/** The least that cryptsetup takes: what is tested is the format, not the patience. */
+export const CHEAP = {
+  pbkdf2: ['--pbkdf', 'pbkdf2', '--pbkdf-force-iterations', '1000'],
+  argon2i: ['--pbkdf', 'argon2i', '--pbkdf-force-iterations', '4', '--pbkdf-memory', '64'],
+  argon2id: ['--pbkdf', 'argon2id', '--pbkdf-force-iterations', '4', '--pbkdf-memory', '64'],
+} as const;
+
+/** A small header area: two copies of 16 KiB, and room for some keyslots. */
+export const SMALL = ['--luks2-metadata-size', '16k', '--luks2-keyslots-size', '3m'];
+
+export const PASSPHRASE = 'correct horse';
+
+/** A new image at `path`, opened by `PASSPHRASE`. */
+export function format(path: string, bytes: number, args: readonly string[]): void {
+  writeFileSync(path, '');
+  truncateSync(path, bytes);
+  cryptsetup(['luksFormat', '--batch-mode', ...args, path, '-'], PASSPHRASE);
+}
+
+/** The volume key by cryptsetup's account. */
+export function volumeKey(path: string, passphrase = PASSPHRASE): string {
+  const told = cryptsetup(
+    ['luksDump', '--batch-mode', '--dump-volume-key', '--key-file', '-', path],
+    passphrase,
+  );
+  const [, hex = ''] = /MK dump:([\s0-9a-f]+)/.exec(told) ?? [];
+  return hex.replace(/\s/g, '');
+}
+
+export function memory(bytes: Buffer, name = 'image'): Source {
+  return { name, readAt: (offset, length) => Buffer.from(bytes.subarray(offset, offset + length)) };
+}
+
+/** The metadata of a LUKS2 image, as text. */
+export function metadataOf(image: Buffer): string {
+  const { headerBytes } = decodeBinary(image, 'primary', 0);
+  const area = image.subarray(4096, headerBytes);
+  return area.toString('utf8', 0, area.indexOf(0));
+}
+
+/** Both headers anew, with checksums that fit. @param change of the binary header */
+export function withMetadata(image: Buffer, json: string, change: Partial<BinaryHeader> = {}): Buffer {
+  const copy = Buffer.from(image);
+  const binary = { ...decodeBinary(copy, 'primary', 0), ...change };
+  encodeHeader(binary, 'primary', json).copy(copy, 0);
+  encodeHeader(binary, 'secondary', json).copy(copy, binary.headerBytes);
+  return copy;
+}
+
+/** The metadata with one value set; `undefined` takes it away. */
+export function changed(json: string, place: readonly string[], value: unknown): string {
+  const metadata = JSON.parse(json);
+  let target = metadata;
+  for (const key of place.slice(0, -1)) target = target[key];
+  target[place.at(-1) as string] = value;
+  return JSON.stringify(metadata);
+}
+
+export const bytesOf = (path: string): Buffer => readFileSync(path);
