@@ -5,6 +5,7 @@
  * Sources: NIST SP 800-38A (CBC, CFB, OFB, CTR); RFC 8439 and OpenSSL's EVP_chacha20 for ChaCha20.
  */
 import type { CipherAlgorithm } from '../algorithms.js';
+import { copyOf } from './buffers.js';
 import type { Direction } from './driver.js';
 
 /** Adds `blocks` (a whole number below 2^53) to a big-endian counter of any width, in place; it wraps at its end. */
@@ -39,6 +40,8 @@ function ruleOf(algorithm: CipherAlgorithm, direction: Direction): Rule {
   switch (algorithm.mode) {
     case 'cbc':
     case 'cfb':
+    case 'cfb8':
+    case 'cfb1':
       // The last block of ciphertext, whichever side it is on.
       return direction === 'encrypt' ? 'output' : 'input';
     case 'ofb':
@@ -126,5 +129,55 @@ export class Chain {
         addLittleEndian(this.iv, 8, size / 64);
         break;
     }
+  }
+}
+
+/**
+ * The chaining value of a stream in pieces of any length, followed from outside, for drivers whose library carries the stream itself
+ * and does not tell. `before` and `after` go around every call.
+ */
+export class ChainFollower {
+  readonly #rule: Rule;
+  readonly #block: number;
+  readonly #register: Uint8Array;
+  /** The end of the input, which working in place overwrites; in a call at most as long as the register. */
+  readonly #saved: Uint8Array;
+  #total = 0;
+
+  /** `iv` is copied. */
+  constructor(algorithm: CipherAlgorithm, direction: Direction, iv: Uint8Array) {
+    this.#rule = ruleOf(algorithm, direction);
+    this.#block = algorithm.cipherBlockBytes;
+    this.#register = copyOf(iv);
+    this.#saved = new Uint8Array(this.#rule === 'input' || this.#rule === 'xor' ? iv.length : 0);
+  }
+
+  before(input: Uint8Array, length: number): void {
+    const saved = this.#saved;
+    const fresh = Math.min(saved.length, length);
+    for (let i = 0; i < fresh; i++) saved[i] = input[length - fresh + i] as number;
+  }
+
+  after(output: Uint8Array, length: number): void {
+    this.#total += length;
+    if (this.#rule === 'counter' || this.#rule === 'chacha' || this.#rule === 'none') return;
+    const register = this.#register;
+    const fresh = Math.min(register.length, length);
+    const from = register.length - fresh;
+    register.copyWithin(0, fresh);
+    for (let i = 0; i < fresh; i++) {
+      const out = output[length - fresh + i] as number;
+      const into = this.#saved[i] as number;
+      register[from + i] = this.#rule === 'output' ? out : this.#rule === 'input' ? into : into ^ out;
+    }
+  }
+
+  /** A copy. At a block boundary; where the stream stands within a block, there is no such value. */
+  value(): Uint8Array {
+    const value = copyOf(this.#register);
+    const blocks = Math.floor(this.#total / this.#block);
+    if (this.#rule === 'counter') addBigEndian(value, blocks);
+    if (this.#rule === 'chacha') addLittleEndian(value, 8, blocks);
+    return value;
   }
 }

@@ -1,16 +1,14 @@
 /** Cipher sessions over an EVP_CIPHER_CTX with OpenSSL's own padding switched off. */
 import type { CipherAlgorithm } from '../../algorithms.js';
-import { HwcryptError, nodeRangeError } from '../../errors.js';
+import { nodeRangeError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
 import { bytes, copyOf, pair, part, unaliased } from '../buffers.js';
 import { addLittleEndian } from '../chain.js';
 import type { CipherSession, Direction } from '../driver.js';
 import { checkIv, checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
+import { checkUnit } from '../xts.js';
 import { type Evp, INPUT, IV, KEY, LENGTH, MAX_CALL, OUTPUT, opensslError, SMALL } from './evp.js';
-
-/** SP 800-38E: a data unit is at most 2^20 blocks; OpenSSL refuses longer ones. */
-const XTS_UNIT_BYTES = 2 ** 20 * 16;
 
 /** Largest piece that one EVP call takes and that ends on a block of any cipher. */
 const PIECE = MAX_CALL;
@@ -213,7 +211,7 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
     if (!handover || ivBytes === 0) return null;
     if (this.#counter) {
       const value = copyOf(this.#counter.start);
-      addLittleEndian(value, 4, Math.floor(this.#counter.bytes / cipherBlockBytes));
+      addLittleEndian(value, 8, Math.floor(this.#counter.bytes / cipherBlockBytes));
       return value;
     }
     const { scratch } = this.#evp;
@@ -227,17 +225,7 @@ export class LibcryptoCipher extends SessionBase implements CipherSession {
 
   #check(input: Uint8Array, output: Uint8Array): number {
     const length = pair(input, output, this.algorithm.blockBytes);
-    if (this.#xts && length > 0) {
-      if (length < 16) {
-        throw new HwcryptError('PARTIAL_BLOCK', 'an XTS data unit is at least 16 bytes long');
-      }
-      if (length > XTS_UNIT_BYTES) {
-        throw new HwcryptError(
-          'MESSAGE_TOO_LARGE',
-          `libcrypto: an XTS data unit is at most ${XTS_UNIT_BYTES} bytes long, this one has ${length}`,
-        );
-      }
-    }
+    if (this.#xts) checkUnit(this.driver, length);
     return length;
   }
 

@@ -28,7 +28,7 @@ import {
 } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError, type Reason, UnavailableError } from '../../errors.js';
 import { bytes, copyOf, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
-import { addBigEndian, addLittleEndian } from '../chain.js';
+import { ChainFollower } from '../chain.js';
 import type {
   AeadOptions,
   AeadSession,
@@ -44,51 +44,13 @@ import type {
 } from '../driver.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
+import { checkUnit } from '../xts.js';
 
 const DRIVER = 'node';
 
 /** node:crypto's name for an algorithm: OpenSSL's, which it takes in lower case and a few spellings of its own. */
 function nodeName(algorithm: Algorithm): string {
   return (algorithm.names.openssl ?? algorithm.name).toLowerCase();
-}
-
-/**
- * The chaining value of a stream, followed from outside: the last block of ciphertext (CBC, CFB), of keystream (OFB),
- * or the counter (CTR, ChaCha20).
- */
-class ChainFollower {
-  readonly #algorithm: CipherAlgorithm;
-  readonly #register: Uint8Array;
-  #total = 0;
-
-  constructor(algorithm: CipherAlgorithm, iv: Uint8Array) {
-    this.#algorithm = algorithm;
-    this.#register = copyOf(iv);
-  }
-
-  /** `plain` and `cipher` are the same `length` bytes before and after, whatever the direction. */
-  follow(plain: Uint8Array, cipher: Uint8Array, length: number): void {
-    this.#total += length;
-    const { mode } = this.#algorithm;
-    if (mode === 'ctr' || mode === 'stream') return;
-    const register = this.#register;
-    const fresh = Math.min(register.length, length);
-    register.copyWithin(0, fresh);
-    for (let i = 0; i < fresh; i++) {
-      const at = length - fresh + i;
-      register[register.length - fresh + i] = mode === 'ofb' ? plain[at]! ^ cipher[at]! : cipher[at]!;
-    }
-  }
-
-  value(): Uint8Array {
-    const { mode, cipherBlockBytes } = this.#algorithm;
-    const value = copyOf(this.#register);
-    const blocks = Math.floor(this.#total / cipherBlockBytes);
-    if (mode === 'ctr') addBigEndian(value, blocks);
-    // ChaCha20: a 32-bit counter, then the nonce.
-    if (mode === 'stream') addLittleEndian(value, 4, blocks);
-    return value;
-  }
 }
 
 class NodeCipher extends SessionBase implements CipherSession {
@@ -114,7 +76,8 @@ class NodeCipher extends SessionBase implements CipherSession {
 
   #begin(iv: Uint8Array | null): void {
     const nonce = iv === null || lengthOf(iv) === 0 ? null : iv;
-    this.#chain = nonce && this.algorithm.handover ? new ChainFollower(this.algorithm, nonce) : undefined;
+    this.#chain =
+      nonce && this.algorithm.handover ? new ChainFollower(this.algorithm, this.direction, nonce) : undefined;
     const make = this.direction === 'encrypt' ? createCipheriv : createDecipheriv;
     this.#cipher = make(nodeName(this.algorithm), this.#key.bytes, nonce);
     this.#cipher.setAutoPadding(false);
@@ -124,9 +87,7 @@ class NodeCipher extends SessionBase implements CipherSession {
     this.ready();
     const length = pair(input, output, this.algorithm.blockBytes);
     if (length === 0) return;
-    if (this.algorithm.mode === 'xts' && length < 16) {
-      throw new HwcryptError('PARTIAL_BLOCK', 'an XTS data unit is at least 16 bytes long');
-    }
+    if (this.algorithm.mode === 'xts') checkUnit(DRIVER, length);
     const source = part(input, 0, length);
     let result: Buffer;
     try {
@@ -139,10 +100,8 @@ class NodeCipher extends SessionBase implements CipherSession {
         new HwcryptError('DRIVER_FAILED', `node: ${result.length} bytes came out of ${length}`),
       );
     }
-    if (this.#chain) {
-      const encrypting = this.direction === 'encrypt';
-      this.#chain.follow(encrypting ? source : result, encrypting ? result : source, length);
-    }
+    this.#chain?.before(source, length);
+    this.#chain?.after(result, length);
     Uint8Array.prototype.set.call(output, result);
   }
 
