@@ -40,8 +40,6 @@ function ruleOf(algorithm: CipherAlgorithm, direction: Direction): Rule {
   switch (algorithm.mode) {
     case 'cbc':
     case 'cfb':
-    case 'cfb8':
-    case 'cfb1':
       // The last block of ciphertext, whichever side it is on.
       return direction === 'encrypt' ? 'output' : 'input';
     case 'ofb':
@@ -146,7 +144,12 @@ export class ChainFollower {
 
   /** `iv` is copied. */
   constructor(algorithm: CipherAlgorithm, direction: Direction, iv: Uint8Array) {
-    this.#rule = ruleOf(algorithm, direction);
+    // A shift register that takes in less than a block at a time holds the same after a block.
+    const { mode } = algorithm;
+    this.#rule = ruleOf(
+      mode === 'cfb8' || mode === 'cfb1' ? { ...algorithm, mode: 'cfb' } : algorithm,
+      direction,
+    );
     this.#block = algorithm.cipherBlockBytes;
     this.#register = copyOf(iv);
     this.#saved = new Uint8Array(this.#rule === 'input' || this.#rule === 'xor' ? iv.length : 0);
