@@ -66,6 +66,9 @@ export type ReasonCode =
   | 'AF_ALG_DISABLED'
   | 'SECCOMP'
   | 'LSM_DENIED'
+  | 'DEVICE_ABSENT'
+  | 'DEVICE_DENIED'
+  | 'DEVICE_FOREIGN'
   // one algorithm of it
   | 'ALGORITHM_UNKNOWN'
   | 'ALGORITHM_NOT_BUILT'
@@ -82,6 +85,7 @@ export type ReasonCode =
   | 'WRONG_RESULT'
   | 'KEEPS_FAILING'
   | 'NOT_HARDWARE'
+  | 'COMPAT_ABI'
   // one request of it
   | 'BAD_KEY_LENGTH'
   | 'BAD_KEY'
@@ -91,7 +95,9 @@ export type ReasonCode =
   | 'TOO_MANY_FILES'
   | 'TIMED_OUT'
   | 'MESSAGE_TOO_LARGE'
+  | 'DEVICE_BUSY'
   | 'DEVICE_GONE'
+  | 'FORKED'
   | 'SYSTEM_ERROR';
 
 /** Base class of every error that hwcrypt throws on purpose. */

@@ -8,8 +8,10 @@
  * I/O …) is imported from its own file, so that `list` and every program need not load it.
  */
 export * from './abi.js';
+export * from './cryptodev.js';
 export * from './errno.js';
 export * from './ffi.js';
+export * from './fork.js';
 export * as libc from './libc.js';
 export * from './netlink.js';
 export * from './proc.js';

@@ -28,6 +28,7 @@ import {
 } from '../../linux/index.js';
 import { bytes, lengthOf, outputBytes, pair } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
+import { kernelIvBytes, mostByNonce, nonceProblem, putNonce } from '../kernel-nonce.js';
 import { checkIv, checkKey } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import type { Facts } from './facts.js';
@@ -41,21 +42,6 @@ export interface AeadContext {
   readonly driver: string;
   readonly limits: Limits;
   readonly facts: () => Facts;
-}
-
-/** Bytes of IV that the kernel takes: what is sent, not the caller's nonce. */
-export function kernelIvBytes(algorithm: AeadAlgorithm): number {
-  return algorithm.mode === 'ccm' ? 16 : 12;
-}
-
-/** Why the kernel does not take this nonce; undefined where it does. */
-export function nonceProblem(algorithm: AeadAlgorithm, ivBytes: number): Reason | undefined {
-  if (algorithm.mode === 'ccm' || ivBytes === 12) return undefined;
-  return {
-    code: 'ALGORITHM_NOT_OFFERED',
-    message: `the kernel’s ${algorithm.names.kernel} takes nonces of 12 bytes only, not of ${ivBytes}`,
-    cure: 'use the libcrypto driver, or a nonce of 12 bytes',
-  };
 }
 
 export class AfalgAead extends SessionBase implements AeadSession {
@@ -215,9 +201,9 @@ export class AfalgAead extends SessionBase implements AeadSession {
     const total = aadBytes + length + this.tagBytes;
     let most = this.messageBytes;
     let why = `the kernel takes aad, text and tag of one message in one request of at most ${most} bytes`;
-    if (algorithm.mode === 'ccm' && ivBytes > 12 && length > 0xffff) {
-      // RFC 3610: 15 - nonce bytes are left for the length.
-      most = 0xffff;
+    const byNonce = mostByNonce(algorithm, ivBytes);
+    if (length > byNonce) {
+      most = byNonce;
       why = `with a nonce of ${ivBytes} bytes a CCM message is at most ${most} bytes long`;
     } else if (total <= most) return length;
     const message = `${why}; this one has ${total}`;
@@ -238,13 +224,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
     const { tagBytes } = this;
     const layout = this.#layout;
     const request = this.#request;
-    if (this.algorithm.mode === 'ccm') {
-      // RFC 3610: L - 1, the nonce, and a counter that starts at zero.
-      const nonce = lengthOf(iv);
-      request[layout.iv] = 14 - nonce;
-      request.fill(0, layout.iv + 1 + nonce, layout.iv + 16);
-      request.set(iv, layout.iv + 1);
-    } else request.set(iv, layout.iv);
+    putNonce(this.algorithm, iv, request, layout.iv);
     const aadBytes = lengthOf(aad);
     this.#view.setUint32(layout.assocLen, aadBytes, abi.littleEndian);
 

@@ -7,17 +7,16 @@
  * Documentation/admin-guide/sysctl/crypto.rst of Linux 7.3 for af_alg_restrict.
  */
 import type { Reason, ReasonCode } from '../../errors.js';
-import {
-  atLeast,
-  errnoName,
-  type KernelAlgorithm,
-  type ModuleRule,
-  moduleName,
-  OFF_CPU_MASK,
-  providers,
-  rulesFor,
-} from '../../linux/index.js';
+import { atLeast, errnoName, type KernelAlgorithm, OFF_CPU_MASK, rulesFor } from '../../linux/index.js';
 import { judgeHardware } from '../hardware.js';
+import {
+  components,
+  ELSEWHERE,
+  keyRanges,
+  type MakeReason,
+  missingPart,
+  notBuiltCure,
+} from '../kernel-parts.js';
 import type { Facts } from './facts.js';
 
 /** `salg_type` of what AF_ALG offers. */
@@ -41,7 +40,6 @@ export interface Attempt {
 }
 
 const CVE = 'it is there because of CVE-2026-31431 (local root through algif_aead)';
-const ELSEWHERE = 'use the libcrypto driver';
 
 /**
  * What Linux 7.3 lets through with af_alg_restrict=1, by exact name: to anyone, or only to a process with
@@ -216,8 +214,6 @@ export function explain(attempt: Attempt, errno: number, facts: Facts): Reason {
   return reason('SYSTEM_ERROR', `${SYSCALL[attempt.call]} failed with ${name}${during(attempt)}`);
 }
 
-type Make = (code: ReasonCode, message: string, cure?: string) => Reason;
-
 const SYSCALL: Readonly<Record<Call, string>> = {
   socket: 'socket',
   bind: 'bind',
@@ -234,7 +230,7 @@ function during({ pinned, algorithm, bytes }: Attempt): string {
   return ` (${pinned ?? algorithm}${bytes === undefined ? '' : `, ${bytes} bytes`})`;
 }
 
-function explainSocket(errno: string, facts: Facts, reason: Make): Reason {
+function explainSocket(errno: string, facts: Facts, reason: MakeReason): Reason {
   if (errno === 'EPERM') {
     return reason(
       'SECCOMP',
@@ -294,7 +290,7 @@ function blacklistCure(module: string): string {
     : `remove the rule, if whoever wrote it agrees; else ${ELSEWHERE}`;
 }
 
-function explainBind(attempt: Attempt, errno: string, facts: Facts, reason: Make): Reason {
+function explainBind(attempt: Attempt, errno: string, facts: Facts, reason: MakeReason): Reason {
   const { type, algorithm, pinned } = attempt;
   const what = pinned ?? algorithm;
   if (errno === 'ELIBBAD') {
@@ -414,7 +410,7 @@ function explainBind(attempt: Attempt, errno: string, facts: Facts, reason: Make
 }
 
 /** Is the module that serves this type of algorithm the one that is missing? */
-function algifProblem(type: AlgType, facts: Facts, reason: Make): Reason | undefined {
+function algifProblem(type: AlgType, facts: Facts, reason: MakeReason): Reason | undefined {
   const module = `algif_${type}`;
   if (facts.index.builtin.has(module)) {
     // Built-in code can still be kept from starting: the mitigation of CVE-2026-31431 on some distributions.
@@ -460,98 +456,7 @@ function algifProblem(type: AlgType, facts: Facts, reason: Make): Reason | undef
     : undefined;
 }
 
-/** The names inside a name, outermost first: `gcm(aes)` → gcm, aes. */
-export function components(name: string): string[] {
-  return name.split(/[(),]+/).filter((piece) => piece !== '');
-}
-
-/** What a template needs besides what is in its brackets. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = {
-  gcm: ['ctr', 'ghash'],
-  ccm: ['ctr', 'cbcmac'],
-  xts: ['ecb'],
-  lrw: ['ecb'],
-  rfc7539: [],
-};
-
-type Part =
-  | { readonly state: 'there' | 'unknown' }
-  | { readonly state: 'blocked'; readonly module: string; readonly rule: ModuleRule }
-  | { readonly state: 'unloaded' | 'absent'; readonly modules: readonly string[] };
-
-function partState(piece: string, facts: Pick<Facts, 'algorithms' | 'index' | 'loaded' | 'rules'>): Part {
-  const seen = facts.algorithms.algorithms.some(
-    (entry) => entry.name === piece || entry.name.startsWith(`${piece}(`),
-  );
-  if (seen) return { state: 'there' };
-  const modules = providers(facts.index, `crypto-${piece}`);
-  if (modules.some((module) => facts.loaded?.has(module) || facts.index.builtin.has(module)))
-    return { state: 'there' };
-  if (!facts.index.known) return { state: 'unknown' };
-  const blocked = modules.map((module) => ({ module, rule: rulesFor(facts.rules, module)[0] }));
-  // Asked for by alias, so every kind of rule counts; one provider that nobody blocks is enough.
-  const first = blocked.find((it) => it.rule);
-  if (first?.rule && blocked.every((it) => it.rule))
-    return { state: 'blocked', module: first.module, rule: first.rule };
-  if (modules.length > 0) return { state: 'unloaded', modules };
-  // A template has no line in /proc/crypto, and a built-in one no alias on kernels before 5.2: its module name may tell.
-  if (facts.index.builtin.has(moduleName(piece))) return { state: 'there' };
-  return { state: 'absent', modules: [] };
-}
-
-/** Does the kernel certainly lack this plain name (`aes`, `sha256`), registered or in a module that it could load? */
-export function certainlyAbsent(
-  piece: string,
-  facts: Pick<Facts, 'algorithms' | 'index' | 'loaded' | 'rules'>,
-): boolean {
-  return (
-    facts.index.complete && facts.algorithms.source !== 'none' && partState(piece, facts).state === 'absent'
-  );
-}
-
-function missingPart(algorithm: string, facts: Facts, reason: Make): Reason | undefined {
-  const pieces = components(algorithm);
-  const outer = algorithm.includes('(') ? pieces[0] : undefined;
-  const all = [...pieces, ...(outer === undefined ? [] : (NEEDS[outer] ?? []))];
-  const states = all.map((piece) => ({ piece, part: partState(piece, facts) }));
-  for (const { piece, part } of states) {
-    if (part.state !== 'blocked') continue;
-    return reason(
-      'MODULE_BLACKLISTED',
-      `${algorithm} needs the module ${part.module}, which \`${part.rule.line}\` in ${part.rule.file} keeps out`,
-      blacklistCure(piece),
-    );
-  }
-  // What was never built cannot be cured by loading the rest.
-  for (const wanted of ['absent', 'unloaded'] as const) {
-    for (const { piece, part } of states) {
-      if (part.state !== wanted) continue;
-      const template = isTemplate(piece, algorithm) || NEEDS[outer ?? '']?.includes(piece) === true;
-      const code = template ? 'TEMPLATE_MISSING' : 'ALGORITHM_NOT_BUILT';
-      if (part.state === 'unloaded') {
-        return reason(
-          code,
-          `${algorithm} needs the module ${part.modules.join(' or ')}, which is there but was not loaded`,
-          `modprobe ${part.modules[0]} (a container cannot load it: do so on the host)`,
-        );
-      }
-      const needed = template ? `, which ${algorithm} needs` : '';
-      return reason(code, `this kernel was built without ${piece}${needed}`, notBuiltCure(piece));
-    }
-  }
-  return undefined;
-}
-
-function isTemplate(piece: string, algorithm: string): boolean {
-  return algorithm.includes(`${piece}(`);
-}
-
-function notBuiltCure(piece: string): string {
-  const config = components(piece)[0]?.toUpperCase().replaceAll('-', '_');
-  return `${ELSEWHERE}; \`modprobe crypto-${piece}\` would load it where it is a module (CONFIG_CRYPTO_${config} or similar)`;
-}
-
-function explainKey(attempt: Attempt, errno: string, facts: Facts, reason: Make): Reason {
+function explainKey(attempt: Attempt, errno: string, facts: Facts, reason: MakeReason): Reason {
   const { algorithm, pinned, keyBytes } = attempt;
   const what = pinned ?? algorithm;
   if (errno === 'EBUSY') {
@@ -580,26 +485,4 @@ function explainKey(attempt: Attempt, errno: string, facts: Facts, reason: Make)
     `${what} refuses this key of ${keyBytes ?? '?'} bytes${legal === '' ? '' : ` (it names ${legal})`}: a length that the driver lacks, equal halves of an XTS key, or a weak key`,
     ELSEWHERE,
   );
-}
-
-function keyRanges({ algorithm, pinned, type }: Attempt, facts: Facts): (readonly [number, number])[] {
-  const list = facts.algorithms.algorithms;
-  const own = list.filter(
-    (entry) =>
-      (pinned === undefined ? entry.name === algorithm : entry.driver === pinned) &&
-      entry.maxKeyBytes !== undefined,
-  );
-  // CMAC and AEADs name no key sizes; their cipher does.
-  const inner = components(algorithm)[1];
-  const from =
-    own.length > 0 || type === 'skcipher'
-      ? own
-      : list.filter((entry) => entry.name === inner && entry.type === 'cipher');
-  const seen = new Map<string, readonly [number, number]>();
-  for (const { minKeyBytes, maxKeyBytes } of from) {
-    if (minKeyBytes !== undefined && maxKeyBytes !== undefined && maxKeyBytes > 0) {
-      seen.set(`${minKeyBytes}-${maxKeyBytes}`, [minKeyBytes, maxKeyBytes]);
-    }
-  }
-  return [...seen.values()];
 }

@@ -14,7 +14,6 @@ import type {
   HashAlgorithm,
   MacAlgorithm,
 } from '../../algorithms.js';
-import { findAlgorithm } from '../../algorithms.js';
 import { DriverError, type Reason } from '../../errors.js';
 import {
   type AlgorithmList,
@@ -28,7 +27,6 @@ import {
   libc,
   listAlgorithms,
   readKernelVersion,
-  readModuleIndex,
   readProcCrypto,
   sockaddrAlg,
 } from '../../linux/index.js';
@@ -47,27 +45,22 @@ import type {
   Support,
 } from '../driver.js';
 import { judgeHardware } from '../hardware.js';
+import { hmacKey } from '../hmac-key.js';
+import { implementationOf } from '../kernel-implementation.js';
+import { certainlyAbsent, components } from '../kernel-parts.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { trialKey } from '../trial-key.js';
 import { checkHalves } from '../xts.js';
 import { AfalgAead } from './aead.js';
 import { AfalgCipher } from './cipher.js';
 import { AfalgDigest, type DigestContext } from './digest.js';
-import {
-  type AlgType,
-  afalgType,
-  certainlyAbsent,
-  components,
-  explain,
-  isOffCpu,
-  offCpuMasked,
-  restricted,
-} from './explain.js';
+import { type AlgType, afalgType, explain, isOffCpu, offCpuMasked, restricted } from './explain.js';
 import { LiveFacts } from './facts.js';
 import { type Limits, type Outcome, Resources, readLimits, type Target, Tfm, unavailable } from './tfm.js';
 
 /** Netlink cuts names at this length. */
 const NETLINK_NAME = 63;
-/** A longer HMAC key is hashed here, as HMAC does with it anyway: the kernel takes keys out of a small allowance (optmem_max). */
+/** A longer HMAC key is hashed here: the kernel takes keys out of a small allowance (optmem_max). */
 const LONG_KEY_BYTES = 4096;
 /** algif_rng gives no more than this in one read. */
 const RNG_BYTES = 128;
@@ -118,11 +111,6 @@ function targetOf(algorithm: Algorithm, options: CipherOptions = {}): Outcome<Ta
   const type: AlgType =
     algorithm.kind === 'cipher' ? 'skcipher' : algorithm.kind === 'aead' ? 'aead' : 'hash';
   return { value: { type, algorithm: name, pinned: options.kernelDriver } };
-}
-
-/** A key to try with: no byte twice in a row, halves that differ, no DES weak key. */
-function trialKey(bytes: number): Uint8Array {
-  return Uint8Array.from({ length: bytes }, (_, i) => (i * 37 + 11 + (i >> 3)) & 0xff);
 }
 
 /** Running out of files or memory says nothing about the algorithm. */
@@ -469,7 +457,7 @@ export class AfalgDriver implements Driver {
     const context: DigestContext = {
       driver,
       facts: this.#facts,
-      kernelKey: (it) => this.#kernelKey(algorithm, it),
+      kernelKey: (it) => hmacKey(algorithm, it, LONG_KEY_BYTES, (over) => this.hash(over)),
     };
     const given = context.kernelKey(key);
     try {
@@ -477,27 +465,6 @@ export class AfalgDriver implements Driver {
     } finally {
       if (given !== key) wipe(given);
     }
-  }
-
-  /**
-   * HMAC pads its key with zeros, so an empty one equals a zero byte (and some kernel drivers refuse it); and it hashes
-   * one that is longer than a block, which is done here for lengths that the kernel has no memory for.
-   */
-  #kernelKey(algorithm: MacAlgorithm, key: Uint8Array): Uint8Array {
-    if (algorithm.construction !== 'hmac') return key;
-    const length = lengthOf(key);
-    if (length === 0) return new Uint8Array(1);
-    if (length <= LONG_KEY_BYTES) return key;
-    const over = findAlgorithm(algorithm.over);
-    if (over?.kind !== 'hash') return key;
-    const hashed = new Uint8Array(over.digestBytes);
-    const hash = this.hash(over);
-    try {
-      hash.once(key, hashed);
-    } finally {
-      hash.close();
-    }
-    return hashed;
   }
 
   random(output: Uint8Array, options: CipherOptions = {}): void {
@@ -609,19 +576,7 @@ export function identify(
         }
       : undefined;
   }
-  let verdict = judgeHardware(bound);
-  if (verdict.hardware === 'unknown') {
-    const modulePath = readModuleIndex(readKernelVersion()?.release ?? '').files.get(bound.module);
-    verdict = judgeHardware({ ...bound, modulePath });
-  }
-  return {
-    driver: 'afalg',
-    kernelDriver: target.pinned ?? bound.driver,
-    ...(bound.module === '' || bound.module === 'kernel' ? {} : { module: bound.module }),
-    priority: bound.priority,
-    hardware: verdict.hardware,
-    evidence: [...verdict.evidence, ...evidence],
-  };
+  return implementationOf('afalg', bound, evidence, target.pinned ?? bound.driver);
 }
 
 export const afalg = new AfalgDriver();

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { algorithms, findAlgorithm } from '#src/algorithms.js';
-import { nonceProblem } from '#src/drivers/afalg/aead.js';
 import { AfalgDriver, identify } from '#src/drivers/afalg/index.js';
 import { limitsOf } from '#src/drivers/afalg/tfm.js';
+import { nonceProblem } from '#src/drivers/kernel-nonce.js';
 import type { AlgorithmList, KernelAlgorithm } from '#src/linux/index.js';
 import { libc } from '#src/linux/index.js';
 

@@ -3,15 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 
-import {
-  ALLOWLIST,
-  type Attempt,
-  afalgType,
-  certainlyAbsent,
-  components,
-  explain,
-} from '#src/drivers/afalg/explain.js';
+import { ALLOWLIST, type Attempt, afalgType, explain } from '#src/drivers/afalg/explain.js';
 import type { Facts } from '#src/drivers/afalg/facts.js';
+import { certainlyAbsent, components } from '#src/drivers/kernel-parts.js';
 import { ERRNO } from '#src/linux/errno.js';
 import { CRYPTO_ALG, type KernelAlgorithm, parseKernelRelease } from '#src/linux/index.js';
 
