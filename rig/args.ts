@@ -1,5 +1,6 @@
 /** The command line of `npm run rig`: its grammar, its help, and nothing that acts. */
 import { parseArgs } from 'node:util';
+import { parseKnobs } from './cryptodev/knobs.js';
 import type { GuestKind, GuestOptions } from './types.js';
 
 export const usage = `Runs a command in a guest kernel, in the project's folder. The host's files are there read-only; one folder is not.
@@ -12,6 +13,8 @@ Options:
   --env NAME=VALUE       set in the command's environment, which else holds little (repeatable)
   --module NAME          load a kernel module first (repeatable); the AF_ALG ones load themselves
   --modprobe-conf LINE   a line for the guest's modprobe.d: 'install algif_skcipher /bin/false' (repeatable)
+  --cryptodev            with a provided /dev/crypto, for as long as the command runs (rig/cryptodev)
+  --knobs JSON           … which claims, fails or delays: '{"claims":{"*":{"driver":"mtk-aes","hardware":true}}}'
   --memory MIB           the guest's memory (default 1024)
   --timeout SECONDS      end the guest after this long, booting included (default 600)
   --boot-timeout SECONDS … where it has not reached the command after this long (default uml 120, qemu 180)
@@ -57,7 +60,7 @@ export function parseRigArguments(args: readonly string[]): RigCommand | { reado
     verbose: values.verbose ?? false,
     options: {
       kind,
-      command,
+      command: withCryptodev(values, command),
       env: environment(values.env ?? []),
       modules: (values.module ?? []).map(moduleName),
       modprobeConf: values['modprobe-conf'] ?? [],
@@ -83,6 +86,8 @@ function parse(args: readonly string[]) {
         env: { type: 'string', multiple: true },
         module: { type: 'string', multiple: true },
         'modprobe-conf': { type: 'string', multiple: true },
+        cryptodev: { type: 'boolean' },
+        knobs: { type: 'string' },
         memory: { type: 'string' },
         timeout: { type: 'string' },
         'boot-timeout': { type: 'string' },
@@ -101,6 +106,28 @@ function refuseForeign(kind: GuestKind, values: Record<string, unknown>): void {
   if (kind === 'qemu') return;
   const foreign = qemuOnly.find((name) => values[name] !== undefined);
   if (foreign) throw new UsageError(`--${foreign} is for qemu`);
+}
+
+function withCryptodev(
+  { cryptodev, knobs }: { cryptodev?: boolean | undefined; knobs?: string | undefined },
+  command: readonly string[],
+): readonly string[] {
+  if (!cryptodev) {
+    if (knobs !== undefined) throw new UsageError('--knobs are those of --cryptodev');
+    return command;
+  }
+  try {
+    parseKnobs(knobs ?? '{}');
+  } catch (error) {
+    throw new UsageError(`--knobs: ${(error as Error).message}`);
+  }
+  return [
+    'node',
+    'build/rig/cryptodev/main.js',
+    ...(knobs === undefined ? [] : ['--knobs', knobs]),
+    '--',
+    ...command,
+  ];
 }
 
 function environment(pairs: readonly string[]): Record<string, string> {

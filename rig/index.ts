@@ -1,7 +1,7 @@
 /**
  * Guest kernels for the tests, as an API; `npm run rig` is the same for people.
  *
- * Room `rig`: imports node: modules and itself only. scripts/run.mjs installs what it needs.
+ * Room `rig`: imports node: modules and itself only, but for `cryptodev`, which makes native calls through src/linux/ffi.ts. scripts/run.mjs installs what it needs.
  */
 export { runInGuest, status, unavailable } from './guest.js';
 export { projectFolder } from './paths.js';

@@ -60,6 +60,14 @@ describe('rig arguments', () => {
     });
   });
 
+  test('--cryptodev puts its provider before the command', () => {
+    const knobs = '{"maxSessions":1}';
+    const parsed = parseRigArguments(['uml', '--cryptodev', '--knobs', knobs, '--', 'ls', '-l']);
+    assert.ok(!parsed.help);
+    const provider = ['node', 'build/rig/cryptodev/main.js', '--knobs', knobs];
+    assert.deepEqual(parsed.options.command, [...provider, '--', 'ls', '-l']);
+  });
+
   test('help needs nothing else', () => {
     assert.deepEqual(parseRigArguments(['--help']), { help: true });
   });
@@ -78,6 +86,14 @@ describe('rig arguments', () => {
     ['a time beyond a timer’s reach', ['uml', '--timeout', '1e9', '--', 'true'], /--timeout/],
     ['a variable without a value', ['uml', '--env', 'A', '--', 'true'], /NAME=VALUE/],
     ['a variable without a name', ['uml', '--env', '=1', '--', 'true'], /NAME=VALUE/],
+    ['knobs of nothing', ['uml', '--knobs', '{}', '--', 'true'], /--cryptodev/],
+    ['knobs that are no JSON', ['uml', '--cryptodev', '--knobs', '{', '--', 'true'], /--knobs: .*JSON/],
+    ['a knob that is none', ['uml', '--cryptodev', '--knobs', '{"delay":1}', '--', 'true'], /'delay'/],
+    [
+      'a knob of the wrong type',
+      ['uml', '--cryptodev', '--knobs', '{"maxSessions":"1"}', '--', 'true'],
+      /number/,
+    ],
     ['a module that is a command', ['uml', '--module', 'a; reboot', '--', 'true'], /module/],
   ] as const) {
     test(`refused: ${what}`, () => {
