@@ -5,17 +5,12 @@
  * Room `cli`: parses arguments, calls the rooms below, prints. May import every room but `rig`; nothing imports it. A
  * command is loaded when it is asked for, so that none pays for another's start-up.
  */
+import { type Commands, listOf, runFrom } from './commands.js';
 import { EXIT_USAGE, leave, report } from './exit.js';
-import type { CommandSpec } from './options.js';
 import { writeError, writeText } from './stdio.js';
 import { version } from './version.js';
 
-interface Entry {
-  readonly summary: string;
-  readonly load: () => Promise<{ readonly command: CommandSpec }>;
-}
-
-const COMMANDS: Readonly<Record<string, Entry>> = {
+const COMMANDS: Commands = {
   list: {
     summary: 'what this machine has: drivers, algorithms, the kernel’s implementations',
     load: () => import('./commands/list.js'),
@@ -52,6 +47,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'print the script that collects facts on a router that cannot run Node',
     load: () => import('./commands/probe.js'),
   },
+  luks: {
+    summary: 'encrypted disk images without device-mapper: inspect, open, change, make, serve them',
+    load: () => import('./commands/luks.js'),
+  },
   demo: {
     summary: 'encrypt the Node binary with every driver and prove the results equal',
     load: () => import('./commands/demo.js'),
@@ -59,12 +58,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 };
 
 function usage(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return `Usage: hwcrypt COMMAND [options]
 
 Commands:
-${lines.join('\n')}
+${listOf(COMMANDS)}
 
 hwcrypt COMMAND --help tells more. HWCRYPT_DEBUG=1 shows where an error came from.
 `;
@@ -93,32 +90,10 @@ async function main(argv: readonly string[]): Promise<number> {
       writeText(usage());
       return 0;
     }
-    if (rest[1] !== undefined) return unexpected(rest[1]);
     name = rest[0];
-    args = ['--help'];
+    args = [...rest.slice(1), '--help'];
   }
-  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!entry) {
-    const { nearest } = await import('./options.js');
-    const [near] = nearest(name, Object.keys(COMMANDS));
-    writeError(
-      `hwcrypt: unknown command "${name}" (${near ? `did you mean ${near}?` : 'see hwcrypt --help'})`,
-    );
-    return EXIT_USAGE;
-  }
-  try {
-    const [{ command }, { parse }] = await Promise.all([entry.load(), import('./options.js')]);
-    const { given, operands, help, warnings } = parse(command, args);
-    if (help) {
-      const { helpText } = await import('./help.js');
-      writeText(helpText(command));
-      return 0;
-    }
-    for (const text of warnings) writeError(`hwcrypt: ${name}: warning: ${text}`);
-    return (await command.run(given, operands)) ?? 0;
-  } catch (error) {
-    return report(error, name);
-  }
+  return await runFrom(COMMANDS, '', name, args);
 }
 
 let status: number;

@@ -56,6 +56,43 @@ export function fromKeyFile(path: string): Buffer {
   return line.subarray(0, length);
 }
 
+/** cryptsetup's limit for a key file. */
+const WHOLE_FILE_BYTES = 8 * 2 ** 20;
+
+/** All bytes of a file, or `size` of them from `offset` on, line ends and zeros too; `-` is standard input. */
+export function fromWholeFile(path: string, offset: number, size: number | undefined): Buffer {
+  const fail = (why: string, cause?: unknown): HwcryptError =>
+    new HwcryptError('PASSPHRASE', `cannot read the key file ${printable(path)}: ${why}`, { cause });
+  const problem = nameProblem(path);
+  if (problem !== undefined) throw fail(problem);
+  const most = offset + (size ?? WHOLE_FILE_BYTES);
+  if (most > 2 * WHOLE_FILE_BYTES) throw fail(`it is read up to ${WHOLE_FILE_BYTES} bytes only`);
+  const all = Buffer.alloc(most + 1);
+  let [fd, length] = [0, 0];
+  try {
+    if (path !== '-') fd = openSync(path, 'r');
+    for (;;) {
+      const some = readSync(fd, all, length, most + 1 - length, null);
+      length += some;
+      if (some === 0 || length > most) break;
+    }
+  } catch (error) {
+    all.fill(0);
+    throw fail(systemMessage(error), error);
+  } finally {
+    if (fd !== 0) closeSync(fd);
+  }
+  if (size === undefined && length > most) {
+    all.fill(0);
+    throw fail(`it has more than ${WHOLE_FILE_BYTES} bytes`);
+  }
+  if (length < offset + (size ?? 0)) {
+    all.fill(0);
+    throw fail(`it has only ${length} bytes`);
+  }
+  return all.subarray(offset, Math.min(length, most));
+}
+
 /** Asks at the terminal, twice where a slip would be found out too late. */
 export async function fromTerminal(name: string, encrypting: boolean): Promise<Buffer> {
   const prompt = `enter ${name} ${encrypting ? 'encryption' : 'decryption'} password:`;

@@ -25,7 +25,9 @@ import {
 export interface Output {
   /** For messages: the path, or `standard output`. */
   readonly name: string;
-  /** Bytes written so far. */
+  /** Open for writing, for those who write at places of their own choice or in other threads. */
+  readonly fd: number;
+  /** Bytes written so far by `write`. */
   readonly written: number;
   /** Is nothing to be seen of the output before `commit`? */
   readonly atomic: boolean;
@@ -194,7 +196,7 @@ class AtomicFile implements Output {
   readonly name: string;
   readonly atomic = true;
   written = 0;
-  readonly #fd: number;
+  readonly fd: number;
   readonly #target: string;
   readonly #temporary: string;
   readonly #forget: () => void;
@@ -213,7 +215,7 @@ class AtomicFile implements Output {
     this.#forget = onInterrupt(() => this.#remove());
     try {
       // Private while it is incomplete, whatever it is going to be.
-      this.#fd = fs.openSync(this.#temporary, 'wx', existing || options.secret ? 0o600 : 0o666);
+      this.fd = fs.openSync(this.#temporary, 'wx', existing || options.secret ? 0o600 : 0o666);
     } catch (error) {
       this.#forget();
       throw cannotCreate(target, folder, error);
@@ -226,17 +228,17 @@ class AtomicFile implements Output {
    * it on purpose. Where the owner cannot be kept, permissions meant for another group are not handed to ours.
    */
   #inherit(existing: fs.Stats, secret: boolean): void {
-    const own = fs.fstatSync(this.#fd);
+    const own = fs.fstatSync(this.fd);
     let mode = existing.mode & 0o777;
     if (own.uid !== existing.uid || own.gid !== existing.gid) {
       try {
-        fs.fchownSync(this.#fd, existing.uid, existing.gid);
+        fs.fchownSync(this.fd, existing.uid, existing.gid);
       } catch {
         mode = secret ? 0o600 : mode & 0o700;
       }
     }
     try {
-      fs.fchmodSync(this.#fd, mode);
+      fs.fchmodSync(this.fd, mode);
     } catch {
       // A file system without permissions.
     }
@@ -244,7 +246,7 @@ class AtomicFile implements Output {
 
   async write(views: readonly Uint8Array[]): Promise<void> {
     try {
-      await writeAll(this.#fd, views);
+      await writeAll(this.fd, views);
     } catch (error) {
       throw cannotWrite(this.name, error);
     }
@@ -254,7 +256,7 @@ class AtomicFile implements Output {
   async commit(): Promise<void> {
     try {
       await new Promise<void>((resolve, reject) => {
-        fs.fsync(this.#fd, (error) => {
+        fs.fsync(this.fd, (error) => {
           // EINVAL: a file system that has nothing to flush.
           if (error && error.code !== 'EINVAL') reject(error);
           else resolve();
@@ -278,7 +280,7 @@ class AtomicFile implements Output {
   #close(): void {
     if (!this.#open) return;
     this.#open = false;
-    fs.closeSync(this.#fd);
+    fs.closeSync(this.fd);
   }
 
   #remove(): void {
@@ -301,19 +303,19 @@ class Descriptor implements Output {
   readonly name: string;
   readonly atomic = false;
   written = 0;
-  readonly #fd: number;
+  readonly fd: number;
   readonly #owned: boolean;
   #open = true;
 
   constructor(fd: number, name: string, owned: boolean) {
-    this.#fd = fd;
+    this.fd = fd;
     this.name = name;
     this.#owned = owned;
   }
 
   async write(views: readonly Uint8Array[]): Promise<void> {
     try {
-      await writeAll(this.#fd, views);
+      await writeAll(this.fd, views);
     } catch (error) {
       throw cannotWrite(this.name, error);
     }
@@ -328,7 +330,7 @@ class Descriptor implements Output {
     if (!this.#open || !this.#owned) return;
     this.#open = false;
     try {
-      fs.closeSync(this.#fd);
+      fs.closeSync(this.fd);
     } catch (error) {
       throw cannotWrite(this.name, error);
     }

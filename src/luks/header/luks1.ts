@@ -50,7 +50,7 @@ export function decodeLuks1(bytes: Buffer): LuksHeader {
     if (slotIterations < 1) throw fail(`keyslot ${id} has no iterations`);
     if (stripes < 1) throw fail(`keyslot ${id} has no stripes`);
     keyslots.push({
-      type: 'luks',
+      type: 'luks1',
       id,
       keyBytes,
       area: { offset, bytes: size, encryption, keyBytes },

@@ -105,7 +105,7 @@ function keyslot(id: number, own: JsonObject): Keyslot {
     throw wrong(`${at}.area.size`, 'is too small for the key in it');
   }
   return {
-    type: 'luks',
+    type,
     id,
     keyBytes,
     area: {

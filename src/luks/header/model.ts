@@ -26,7 +26,7 @@ export type KeyslotKdf =
 
 /** A keyslot that a passphrase opens. */
 export interface PassphraseKeyslot {
-  readonly type: 'luks';
+  readonly type: 'luks1' | 'luks2';
   readonly id: number;
   /** Length of the volume key in it. */
   readonly keyBytes: number;
@@ -49,7 +49,7 @@ export interface OtherKeyslot {
 export type Keyslot = PassphraseKeyslot | OtherKeyslot;
 
 export function opensByPassphrase(slot: Keyslot): slot is PassphraseKeyslot {
-  return slot.type === 'luks';
+  return slot.type === 'luks1' || slot.type === 'luks2';
 }
 
 /** Tells whether a volume key is the right one. */

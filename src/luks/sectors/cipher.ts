@@ -133,25 +133,29 @@ export class SectorCipher {
     if (this.#ivs.length < bytes) this.#ivs = new Uint8Array(bytes);
     const ivs = this.#ivs.subarray(0, bytes);
     const { iv } = this.#spec;
-    const unit = this.#large ? this.sectorBytes : COUNTED_BYTES;
-    const step = this.sectorBytes / unit;
-    let number = BigInt.asUintN(64, this.#tweak + BigInt(at / COUNTED_BYTES)) / BigInt(unit / COUNTED_BYTES);
+    const step = this.sectorBytes / COUNTED_BYTES;
+    const units = BigInt(step);
+    const first = this.#tweak + BigInt(at / COUNTED_BYTES);
     ivs.fill(0);
     if (iv.kind === 'null') return ivs;
     const view = new DataView(ivs.buffer, ivs.byteOffset, bytes);
-    let [low, high] = [Number(number & 0xffff_ffffn), Number(number >> 32n)];
-    for (let i = 0; i < bytes; i += BLOCK) {
+    let [low, high] = [0, 0];
+    const seek = (sector: number): void => {
+      const counted = BigInt.asUintN(64, first + BigInt(sector) * units);
+      const number = this.#large ? counted / units : counted;
+      [low, high] = [Number(number & 0xffff_ffffn), Number(number >> 32n)];
+    };
+    // The numbers count up in 32 bits, which is quicker; where those are used up, and for the rare convention, it is begun anew.
+    seek(0);
+    for (let sector = 0; sector < count; sector++, low += step) {
+      if (this.#large || low > 0xffff_ffff) seek(sector);
+      const i = sector * BLOCK;
       if (iv.kind === 'plain64be') {
         view.setUint32(i + 8, high);
         view.setUint32(i + 12, low);
       } else {
         view.setUint32(i, low, true);
         if (iv.kind !== 'plain') view.setUint32(i + 4, high, true);
-      }
-      low += step;
-      if (low > 0xffff_ffff) {
-        number = (BigInt(high) << 32n) + BigInt(low);
-        [low, high] = [Number(number & 0xffff_ffffn), Number(BigInt.asUintN(64, number) >> 32n)];
       }
     }
     this.#essiv?.update(ivs, ivs);

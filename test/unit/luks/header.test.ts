@@ -52,7 +52,7 @@ test('LUKS2: every fact that luksDump tells', { skip }, () => {
   assert.match(dump, new RegExp(`Epoch:\\s+${header.luks2?.seqid}\\n`));
   assert.deepEqual([header.label, header.subsystem], ['a label', 'sub']);
   const [slot] = header.keyslots;
-  assert.ok(slot?.type === 'luks' && 'kdf' in slot && slot.kdf.type === 'argon2id');
+  assert.ok(slot?.type === 'luks2' && 'kdf' in slot && slot.kdf.type === 'argon2id');
   assert.deepEqual([slot.kdf.iterations, slot.kdf.memoryKiB], [4, 64]);
   assert.equal(slot.area.encryption, 'aes-xts-plain64');
   assert.equal(header.segments[0]?.crypt?.sectorBytes, 2048);

@@ -1,0 +1,21 @@
+/** `hwcrypt luks`: commands for encrypted disk images. */
+import type { CommandGroup } from '../commands.js';
+
+export const group: CommandGroup = {
+  name: 'luks',
+  summary: 'Encrypted disk images (LUKS1, LUKS2), in user space: no root, no device-mapper, no mount.',
+  commands: {
+    inspect: {
+      summary: 'what a header says, and what is to be said about it on this machine',
+      load: () => import('./luks/inspect.js'),
+    },
+    open: {
+      summary: 'decrypt a whole image into a file or a pipe',
+      load: () => import('./luks/open.js'),
+    },
+    cat: {
+      summary: 'decrypt a part of an image to standard output',
+      load: () => import('./luks/cat.js'),
+    },
+  },
+};

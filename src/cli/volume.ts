@@ -1,0 +1,110 @@
+/**
+ * What the commands for disk images have in common: the options that open one, and sizes.
+ *
+ * Room `cli`.
+ */
+import { HwcryptError } from '../errors.js';
+import { DEFAULT_KDF_SECONDS, kdfLimits } from '../luks/keyslot/kdf.js';
+import { Volume } from '../luks/volume.js';
+import { Router } from '../routing/router.js';
+import { driversOf } from './drivers.js';
+import type { Given, OptionSpec } from './options.js';
+import { fromPass, fromTerminal, fromWholeFile, hideArguments } from './passphrase.js';
+import { type Rule, rulesFor } from './rules.js';
+
+export const HEADER_OPTION: OptionSpec = {
+  names: ['--header'],
+  value: 'FILE',
+  help: 'The header is in this file, and the image has only data',
+};
+
+/** Where the passphrase comes from. */
+export const KEY_OPTIONS: readonly OptionSpec[] = [
+  {
+    names: ['-pass'],
+    value: 'SOURCE',
+    help: 'Passphrase from pass:TEXT, env:NAME, file:NAME (its first line), fd:N or stdin; asked for if not given',
+    section: 'Key',
+  },
+  {
+    names: ['--key-file', '-d'],
+    value: 'FILE',
+    help: 'All bytes of this file are the passphrase, as in cryptsetup; - is standard input',
+    section: 'Key',
+  },
+  { names: ['--keyfile-offset'], value: 'N', help: 'Skip as many bytes of the key file', section: 'Key' },
+  { names: ['--keyfile-size', '-l'], value: 'N', help: 'Read no more than that', section: 'Key' },
+];
+
+/** What opening costs and who does it. */
+export const OPEN_OPTIONS: readonly OptionSpec[] = [
+  ...KEY_OPTIONS,
+  { names: ['--key-slot', '-S'], value: 'N', help: 'Try this keyslot and no other', section: 'Key' },
+  {
+    names: ['--kdf-seconds'],
+    value: 'N',
+    help: `Refuse a keyslot that would surely take longer (${DEFAULT_KDF_SECONDS})`,
+    section: 'Key',
+  },
+  {
+    names: ['--driver'],
+    value: 'NAME[:IMPL],…',
+    help: 'Use this driver and no other; of several the first that can',
+  },
+];
+
+export const KEY_RULES: readonly Rule[] = [
+  { of: '-pass', beside: ['--key-file'] },
+  ...rulesFor(['--keyfile-offset', '--keyfile-size'], { needs: ['--key-file'] }),
+];
+
+/** @param name of the image, for the prompt */
+export function passphraseOf(given: Given, name: string, twice = false): () => Promise<Buffer> {
+  if (given.get('pass')?.startsWith('pass:')) hideArguments('luks');
+  return async () => {
+    const file = given.get('key-file');
+    if (file !== undefined) {
+      return fromWholeFile(file, given.number('keyfile-offset', 0) ?? 0, given.number('keyfile-size', 1));
+    }
+    const source = given.get('pass');
+    return source === undefined ? await fromTerminal(name, twice) : fromPass(source);
+  };
+}
+
+/** The one operand that a command cannot do without. */
+export function imageOf(operands: readonly string[]): string {
+  const [image] = operands;
+  if (image === undefined) throw new HwcryptError('USAGE', 'no image is given');
+  return image;
+}
+
+export function openVolume(given: Given, image: string, access: 'read' | 'write' = 'read'): Promise<Volume> {
+  const drivers = driversOf(given);
+  return Volume.open({
+    image,
+    header: given.get('header'),
+    access,
+    keyslot: given.number('key-slot', 0, 31),
+    passphrase: passphraseOf(given, image),
+    router: new Router(drivers ? { drivers } : {}),
+    drivers,
+    limits: kdfLimits(given.number('kdf-seconds', 1)),
+  });
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
+
+/** A size in bytes: `4096`, `64K`, `1M`, `2GiB`; K, M, G and T count in 1024s, as in cryptsetup, qemu-img and truncate. */
+export function sizeOf(given: Given, name: string): number | undefined {
+  const text = given.get(name);
+  if (text === undefined) return undefined;
+  const [, digits, unit = ''] = /^(\d+)(?:([kKmMgGtT])(?:iB)?)?$/.exec(text) ?? [];
+  const bytes = digits === undefined ? Number.NaN : Number(digits) * UNITS[unit.toUpperCase()]!;
+  if (!Number.isSafeInteger(bytes)) {
+    throw new HwcryptError(
+      'USAGE',
+      `--${name} takes a number of bytes, as 4096, 64K, 1M or 2G, not "${text}"`,
+    );
+  }
+  return bytes;
+}

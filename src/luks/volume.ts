@@ -1,0 +1,106 @@
+/**
+ * An image that a passphrase opened: what its plaintext is, and the key to it.
+ *
+ * Room `luks`.
+ */
+import type { Router } from '../routing/router.js';
+import { Device } from './device.js';
+import type { LuksHeader } from './header/model.js';
+import { readHeader } from './header/read.js';
+import type { KdfLimits } from './keyslot/kdf.js';
+import { requireMet, unlock } from './keyslot/unlock.js';
+import type { CopyTask } from './payload/chunks.js';
+import { copy } from './payload/copy.js';
+import { Payload } from './payload/payload.js';
+import { type PayloadPlan, planOf } from './payload/plan.js';
+
+export interface OpenOptions {
+  readonly image: string;
+  /** Where the header is a file of its own. */
+  readonly header?: string | undefined;
+  readonly access?: 'read' | 'write';
+  readonly keyslot?: number | undefined;
+  /** Is asked once the header is known to be one. It is wiped here. */
+  readonly passphrase: () => Promise<Buffer>;
+  readonly router: Router;
+  readonly drivers?: readonly string[] | undefined;
+  readonly limits: KdfLimits;
+}
+
+export class Volume {
+  readonly header: LuksHeader;
+  readonly device: Device;
+  readonly plan: PayloadPlan;
+  /** Which keyslot opened. */
+  readonly keyslot: number;
+  readonly payload: Payload;
+  readonly #key: Buffer;
+  readonly #drivers: readonly string[] | undefined;
+
+  private constructor(
+    header: LuksHeader,
+    device: Device,
+    plan: PayloadPlan,
+    { keyslot, volumeKey }: { keyslot: number; volumeKey: Buffer },
+    { router, drivers }: OpenOptions,
+  ) {
+    this.header = header;
+    this.device = device;
+    this.plan = plan;
+    this.keyslot = keyslot;
+    this.#key = volumeKey;
+    this.#drivers = drivers;
+    this.payload = new Payload(plan, device, volumeKey, router);
+  }
+
+  /** @throws HwcryptError: no image, damaged, not supported, wrong passphrase, too dear */
+  static async open(options: OpenOptions): Promise<Volume> {
+    const device = Device.open(options.image, options.access);
+    let detached: Device | undefined;
+    try {
+      detached = options.header === undefined ? undefined : Device.open(options.header);
+      const source = detached ?? device;
+      const header = readHeader(source);
+      requireMet(header);
+      const passphrase = await options.passphrase();
+      let unlocked: Awaited<ReturnType<typeof unlock>>;
+      try {
+        unlocked = await unlock(source, header, { ...options, passphrase });
+      } finally {
+        passphrase.fill(0);
+      }
+      try {
+        const plan = planOf(header, unlocked.digest, device.bytes, device.name);
+        return new Volume(header, device, plan, unlocked, options);
+      } catch (error) {
+        unlocked.volumeKey.fill(0);
+        throw error;
+      }
+    } catch (error) {
+      device.close();
+      throw error;
+    } finally {
+      detached?.close();
+    }
+  }
+
+  get bytes(): number {
+    return this.plan.bytes;
+  }
+
+  /** A range of the plaintext to a file, or a file into it, by all cores. */
+  copy(
+    task: Pick<CopyTask, 'direction' | 'offset' | 'bytes' | 'file'>,
+    progress?: (bytes: number) => void,
+  ): Promise<void> {
+    const { plan, device } = this;
+    const volume = { fd: device.fd, name: device.name };
+    return copy({ ...task, plan, volume, drivers: this.#drivers }, this.#key, progress);
+  }
+
+  close(): void {
+    this.payload.close();
+    this.#key.fill(0);
+    this.device.close();
+  }
+}
