@@ -1,7 +1,7 @@
 /**
  * Room `drivers`: the ways of getting crypto done, behind one contract (`driver.ts`). May import `linux`, `algorithms`, `errors`.
  *
- * `libcrypto/ afalg/ node/` are the drivers, `registry.ts` knows them all, `buffers.ts` and `parameters.ts` check what
+ * `libcrypto/ afalg/ cryptodev/ gcrypt/ nettle/ node/` are the drivers, `registry.ts` knows them all, `buffers.ts` and `parameters.ts` check what
  * goes into them, `session.ts` is what their sessions have in common.
  */
 export * from './driver.js';

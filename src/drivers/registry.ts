@@ -8,16 +8,18 @@ import { cryptodev } from './cryptodev/index.js';
 import type { Driver, DriverName } from './driver.js';
 import { gcrypt } from './gcrypt/index.js';
 import { libcrypto } from './libcrypto/index.js';
+import { nettle } from './nettle/index.js';
 import { node } from './node/index.js';
 
 /**
  * In the order in which they are tried when nobody says otherwise: software first, since it never loses badly, and of that what Node
- * brings with it. What OpenSSL lacks (serpent, twofish …) the system's libgcrypt does where it is installed, since a library call
- * costs a fraction of the two system calls that the kernel takes for a request. The kernel comes last: AF_ALG before /dev/crypto,
+ * brings with it. What OpenSSL lacks (serpent, twofish …) the system's libgcrypt does where it is installed, or else its libnettle,
+ * since a library call costs a fraction of the two system calls that the kernel takes for a request. libgcrypt comes first: its code
+ * for these ciphers takes several blocks at once. The kernel comes last: AF_ALG before /dev/crypto,
  * since it has all that the other has and more, binds a kernel driver by name, and is part of Linux. Which of the two is the faster,
  * or reaches an engine at all (/dev/crypto alone does on Linux 7.2 and later), is not for an order to say.
  */
-const DRIVERS: readonly Driver[] = [libcrypto, node, gcrypt, afalg, cryptodev];
+const DRIVERS: readonly Driver[] = [libcrypto, node, gcrypt, nettle, afalg, cryptodev];
 
 /** A driver and, where one was pinned, the kernel driver to bind: what `afalg:virtio_crypto_aes_cbc` says. */
 export interface DriverChoice {
