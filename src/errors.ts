@@ -37,6 +37,7 @@ export type HwcryptCode =
   | 'LUKS_NO_KEYSLOT'
   | 'LUKS_NO_ROOM'
   | 'KDF_TOO_DEAR'
+  | 'CALIBRATION_FAILED'
   | 'USAGE';
 
 /**

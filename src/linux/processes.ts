@@ -12,3 +12,12 @@ export function parseProcessStart(text: string): string | undefined {
   const start = rest[19];
   return text.includes(')') && start !== undefined && /^\d+$/.test(start) ? start : undefined;
 }
+
+/**
+ * Nanoseconds of CPU time that the calling thread has used, by the scheduler's own account. Undefined where the kernel keeps none
+ * (CONFIG_SCHED_INFO).
+ */
+export function readThreadCpuNs(root = '/'): number | undefined {
+  const ns = /^\d+/.exec(readText('/proc/thread-self/schedstat', root) ?? '')?.[0];
+  return ns === undefined ? undefined : Number(ns);
+}

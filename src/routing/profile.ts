@@ -30,6 +30,8 @@ export interface ProfileEntry {
   readonly operation: ProfileOperation;
   /** ISO 8601. */
   readonly measuredAt: string;
+  /** How many of the points are doubtful, since their rounds were far apart: something else used the machine meanwhile. */
+  readonly noisyPoints?: number;
   readonly implementations: readonly ProfileImplementation[];
 }
 
@@ -46,6 +48,8 @@ export interface ProfileImplementation {
   readonly lines: readonly CostLine[];
   /** So many requests at once, one from each of as many threads; what a request costs then. */
   readonly inFlight?: { readonly requests: number; readonly points: CostCurve };
+  /** Why there are no points, or none from some size on. */
+  readonly problem?: string;
 }
 
 /** A driver that is not to do an algorithm, since it did it wrong. */
@@ -141,6 +145,7 @@ export const PROFILE_SCHEMA: Schema = {
       algorithm: text,
       operation: oneOf('encrypt', 'decrypt', 'digest'),
       measuredAt: text,
+      noisyPoints: count,
       drivers: atMost(MOST_IMPLEMENTATIONS, object(['name', 'version'], { name: text, version: text })),
       implementations: atMost(MOST_IMPLEMENTATIONS, ref('implementation')),
     }),
@@ -160,6 +165,7 @@ export const PROFILE_SCHEMA: Schema = {
         }),
       ),
       inFlight: object(['requests', 'points'], { requests: count, points: ref('curve') }),
+      problem: text,
     }),
     curve: atMost(
       MOST_POINTS,

@@ -47,7 +47,7 @@ class Thread {
   readonly #ended: Promise<void>;
 
   constructor() {
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url));
+    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { execArgv: [] });
     this.#worker.on('message', (answer: WorkerAnswer) => {
       const waiting = this.#waiting;
       this.#waiting = undefined;
