@@ -14,11 +14,13 @@ import { type Message, message, type Trial } from './trial.js';
  * of Numerical Recipes): no tables needed to make it anywhere.
  */
 export function ruleBytes(start: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
   let x = start;
-  return Uint8Array.from({ length }, () => {
+  for (let i = 0; i < length; i++) {
     x = (Math.imul(x, 1664525) + 1013904223) >>> 0;
-    return x >>> 24;
-  });
+    bytes[i] = x >>> 24;
+  }
+  return bytes;
 }
 
 const KEY_START = 1;
