@@ -66,7 +66,7 @@ export function checkImplementation(
   }
 }
 
-interface Known {
+export interface Known {
   readonly checks: number;
   readonly evidence?: Failure;
 }
@@ -122,8 +122,8 @@ function smallest(choice: DriverChoice, trial: Trial, reference: Reference): Fai
   return last;
 }
 
-/** What was published, and what independent implementations agree on. */
-function knownAnswers(algorithm: Algorithm, choice: DriverChoice): Known {
+/** What was published, and what independent implementations agree on. @throws what decides nothing */
+export function knownAnswers(algorithm: Algorithm, choice: DriverChoice): Known {
   const published = publishedCheck(algorithm, choice);
   if (published.evidence) return published;
   const agreed = transcriptCheck(algorithm, choice);

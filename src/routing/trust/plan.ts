@@ -72,27 +72,21 @@ function cipherPlan(algorithm: CipherAlgorithm, task: Task, random: SeededRandom
     next(2 * block, { staged: true }),
   ];
   const wraps = wrappingIvs(algorithm).map((iv) => next(4 * block, { iv, pieces: [block, 3 * block] }));
+  const far = [
+    next(long, {
+      ...key(),
+      layout: task === 'decrypt' ? 'in place' : 'apart',
+      inputOffset: 2,
+      outputOffset: 7,
+    }),
+    next(block),
+  ];
   return [
-    { algorithm, task, sessions: [[...one, ...wraps]] },
+    { algorithm, task, sessions: [[...one, ...wraps, ...far]] },
     inTurns(algorithm, task, [
       [next(3 * block, { ...key(), pieces: [block, 2 * block] }), next(block)],
       [next(4 * block, { ...key(), pieces: [2 * block, 2 * block], layout: 'in place' }), next(2 * block)],
     ]),
-    {
-      algorithm,
-      task,
-      sessions: [
-        [
-          next(long, {
-            ...key(),
-            layout: task === 'decrypt' ? 'in place' : 'apart',
-            inputOffset: 2,
-            outputOffset: 7,
-          }),
-          next(block),
-        ],
-      ],
-    },
   ];
 }
 
