@@ -35,6 +35,10 @@ const COMMANDS: Commands = {
     summary: 'measure key derivation, ciphers and encrypted disks, as `cryptsetup benchmark` does',
     load: () => import('./commands/benchmark.js'),
   },
+  selftest: {
+    summary: 'hold every driver against another implementation, with requests drawn at random',
+    load: () => import('./commands/selftest.js'),
+  },
   compare: {
     summary: 'compare benchmark results of any tool: ratios, crossover, verdict',
     load: () => import('./commands/compare.js'),

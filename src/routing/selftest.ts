@@ -23,10 +23,13 @@ import { shrinkSoon } from './trust/shrink.js';
 import type { Trial } from './trust/trial.js';
 
 export interface SelftestPlan {
+  /** The known answers of what is named are tried however long that takes; the whole table, as far as there is time, if absent. */
   readonly algorithms?: readonly Algorithm[];
   /** Who is tried; every driver that is there if absent. */
   readonly drivers?: readonly DriverChoice[];
   readonly seconds: number;
+  /** Trials for each implementation at most; as many as there is time for if absent. */
+  readonly trials?: number;
   /** 0 … 2^32 - 1 */
   readonly seed: number;
 }
@@ -116,7 +119,8 @@ export async function selftest(plan: SelftestPlan, hooks: SelftestHooks = {}): P
 
   for (const { choice, algorithm } of waiting) {
     const driver = labelOf(choice);
-    if (over()) {
+    // What was asked for by name is looked at in any case.
+    if (plan.algorithms ? hooks.signal?.aborted : over()) {
       untried.push({ driver, algorithm: algorithm.name });
       continue;
     }
@@ -131,13 +135,15 @@ export async function selftest(plan: SelftestPlan, hooks: SelftestHooks = {}): P
     // Whoever waits for a signal, or draws, gets a turn.
     await new Promise(setImmediate);
   }
-  for (let left = subjects.filter(({ going }) => going); left.length > 0 && !over(); ) {
+  const most = plan.trials ?? Number.POSITIVE_INFINITY;
+  const goes = ({ going, trials }: Subject): boolean => going && trials < most;
+  for (let left = subjects.filter(goes); left.length > 0 && !over(); ) {
     for (const subject of left) {
       if (over()) break;
       await step(subject);
       await new Promise(setImmediate);
     }
-    left = left.filter(({ going }) => going);
+    left = left.filter(goes);
   }
   for (const { short, label, algorithm } of subjects) {
     if (short) untried.push({ driver: label, algorithm: algorithm.name, reason: short });
@@ -176,9 +182,9 @@ class Subject {
   readonly algorithm: Algorithm;
   readonly #choice: DriverChoice;
   #reference: Reference | undefined;
-  #trials = 0;
   #bytes = 0;
   #refused = 0;
+  trials = 0;
   requests = 0;
   equal = true;
   /** Why it could not be gone on with. */
@@ -204,7 +210,7 @@ class Subject {
         this.requests += known.checks;
         if (known.evidence) return this.#knownWrong(known.evidence);
       }
-      const at = this.#trials++;
+      const at = this.trials++;
       const random = new SeededRandom(`${this.algorithm.name} ${at}`, seed);
       const trial = randomTrial(this.algorithm, random);
       const judgement = await judgeSoon(this.#choice, trial, this.#reference);
@@ -274,7 +280,7 @@ class Subject {
       ...(kernelDriver === undefined ? {} : { kernelDriver }),
       algorithm: this.algorithm.name,
       ...(this.#reference?.independent ? { reference: this.#reference.label } : {}),
-      trials: this.#trials,
+      trials: this.trials,
       requests: this.requests,
       bytes: this.#bytes,
       refused: this.#refused,

@@ -9,7 +9,7 @@ import type { AeadSession, CipherSession, DigestSession, Direction } from '../..
 import type { DriverChoice } from '../../drivers/registry.js';
 import { AuthenticationError, nodeTypeError } from '../../errors.js';
 import { Guarded } from './memory.js';
-import { mayRefuse } from './refusal.js';
+import { mayRefuse, refusesLength } from './refusal.js';
 import { keyAt, type Message, type Trial } from './trial.js';
 
 /** A message as it is to be opened. */
@@ -32,6 +32,8 @@ export interface Outcome {
 export type Work = Generator<Promise<unknown> | undefined, void>;
 
 const EMPTY = new Uint8Array();
+/** Stands for a request that was not asynchronous. */
+const SETTLED = Promise.resolve();
 
 export const optionsOf = ({ kernelDriver }: DriverChoice): { kernelDriver?: string } =>
   kernelDriver === undefined ? {} : { kernelDriver };
@@ -50,10 +52,20 @@ export function* perform(
   const works = trial.sessions.map((messages, i) => {
     const own: Outcome[] = [];
     outcomes.push(own);
-    return sessionWork(choice, trial, messages, sealed?.[i], own);
+    return openable(messages, own, sessionWork(choice, trial, messages, sealed?.[i], own));
   });
   if (trial.interleaved) yield* inTurns(works);
   else for (const work of works) yield* work;
+}
+
+/** A session that cannot be opened with a key or tag of this length refuses all of its messages. */
+function* openable(messages: readonly Message[], outcomes: Outcome[], work: Work): Work {
+  try {
+    yield* work;
+  } catch (error) {
+    if (outcomes.length > 0 || !refusesLength(error)) throw error;
+    outcomes.push(...messages.map((): Outcome => ({ output: EMPTY, refused: true })));
+  }
 }
 
 function sessionWork(
@@ -79,22 +91,29 @@ function* inTurns(works: readonly Work[]): Work {
   let settled: PromiseSettledResult<unknown>[] = [];
   try {
     while (left.length > 0) {
-      const waiting: (Promise<unknown> | undefined)[] = [];
+      const waiting: Promise<unknown>[] = [];
       const going: Work[] = [];
+      let failed: { readonly error: unknown } | undefined;
       for (const [i, work] of left.entries()) {
         const last = settled[i];
-        const step = last?.status === 'rejected' ? work.throw(last.reason) : work.next();
-        if (step.done) continue;
-        going.push(work);
-        waiting.push(step.value);
+        try {
+          const step = last?.status === 'rejected' ? work.throw(last.reason) : work.next();
+          if (step.done) continue;
+          going.push(work);
+          waiting.push(step.value ?? SETTLED);
+        } catch (error) {
+          failed ??= { error };
+        }
       }
       left = going;
       settled = [];
-      if (waiting.some((promise) => promise !== undefined)) {
+      if (waiting.some((promise) => promise !== SETTLED)) {
         yield Promise.allSettled(waiting).then((results) => {
           settled = results;
         });
-      } else yield undefined;
+      } else if (!failed) yield undefined;
+      // Not before what is under way is over: it works on memory of this trial.
+      if (failed) throw failed.error;
     }
   } finally {
     for (const work of works) work.return();

@@ -54,7 +54,10 @@ function messageOf(algorithm: Algorithm, task: Task, random: SeededRandom, first
   const unit = algorithm.kind === 'cipher' ? algorithm.blockBytes : 1;
   const split = oneIn(random, 2) && bytes > unit;
   const layout = random.pick(['apart', 'apart', 'in place', 'overlapping'] as const);
-  const pieces = split && layout !== 'overlapping' ? piecesOf(random, bytes, unit) : [bytes];
+  // A stream is handed over at the end of a block.
+  const handover = oneIn(random, 3);
+  const step = handover && algorithm.kind === 'cipher' ? algorithm.cipherBlockBytes : unit;
+  const pieces = split && layout !== 'overlapping' ? piecesOf(random, bytes, step) : [bytes];
   const rest: Pick<Message, 'iv' | 'aad' | 'forged'> =
     algorithm.kind === 'cipher'
       ? { iv: cipherIv(algorithm, random) }
@@ -71,7 +74,7 @@ function messageOf(algorithm: Algorithm, task: Task, random: SeededRandom, first
     layout,
     ...(oneIn(random, 3) ? { asynchronous: true } : {}),
     ...(oneIn(random, 6) ? { staged: true } : {}),
-    ...(pieces.length > 1 && oneIn(random, 4) ? { handoverAfter: random.integer(1, pieces.length - 1) } : {}),
+    ...(pieces.length > 1 && handover ? { handoverAfter: random.integer(1, pieces.length - 1) } : {}),
   };
 }
 

@@ -27,13 +27,18 @@ const SHORTAGES: ReadonlySet<ReasonCode> = new Set([
 const reasonOf = (error: unknown): Reason | undefined =>
   error instanceof HwcryptError ? error.reason : undefined;
 
+/** A length of key, nonce, tag or message that the driver does not take. */
+export function refusesLength(error: unknown): boolean {
+  const reason = reasonOf(error);
+  const { code } = error as { code?: unknown };
+  return (reason !== undefined && LENGTHS.has(reason.code)) || LENGTH_CODES.has(String(code));
+}
+
 /** Is this a driver's right to say no: a length that the standard allows and the driver's own world does not? */
 export function mayRefuse(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
   const reason = reasonOf(error);
   if (reason && SHORTAGES.has(reason.code)) return false;
-  if (error instanceof UnavailableError) return true;
-  return (reason !== undefined && LENGTHS.has(reason.code)) || LENGTH_CODES.has(String(code));
+  return error instanceof UnavailableError || refusesLength(error);
 }
 
 /** The reason of an error after which nothing is known: the driver is not there, or something ran out. Undefined for any other. */
