@@ -36,8 +36,11 @@ const targets = {
 /** Debian packages with many libraries: installed. */
 const installed = ['qemu-system-x86', 'kmod', 'openssl', 'cryptsetup-bin', 'kcapi-tools', 'strace'];
 
-/** The same, for the tests alone: shells and a linter for the probe; 350 MB, to open the report's page as people do. */
-const installedForTests = ['shellcheck', 'dash', 'chromium'];
+/**
+ * The same, for the tests alone: the libraries of two drivers; shells and a linter for the probe; 350 MB, to open the report's page as
+ * people do.
+ */
+const installedForTests = ['libgcrypt20', 'libnettle8', 'shellcheck', 'dash', 'chromium'];
 
 /** Debian packages of which only files are wanted: unpacked into .cache/, nothing of them is installed. */
 const unpacked = [

@@ -31,6 +31,11 @@ export function allDrivers(): readonly Driver[] {
   return DRIVERS;
 }
 
+/** Those of them that call no kernel, in the same order: what they do is surely done by the CPU, so they may vouch for the others. */
+export function libraryDrivers(): readonly Driver[] {
+  return DRIVERS.filter(({ name }) => name !== 'afalg' && name !== 'cryptodev');
+}
+
 export function driverNames(): DriverName[] {
   return DRIVERS.map((driver) => driver.name);
 }

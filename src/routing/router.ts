@@ -8,7 +8,7 @@
  *
  * A fallback leads away from what somebody asked for. Where drivers were named, that is every driver passed over. In the
  * default order nobody asked for any: there it is a driver that cannot be used here at all or fails, and not one that
- * simply does not have the algorithm (serpent is nobody's but the kernel's).
+ * simply does not have the algorithm (OpenSSL has no Serpent) or whose library is not installed, which nobody promised.
  */
 import { channel } from 'node:diagnostics_channel';
 
@@ -47,11 +47,12 @@ export interface Fallback {
 
 const FALLBACK = channel('hwcrypt:fallback');
 
-/** The driver is there and works, and does not have the algorithm. */
+/** The driver works and does not have the algorithm, or its library was never installed. */
 const NOT_HAD: ReadonlySet<ReasonCode> = new Set([
   'ALGORITHM_UNKNOWN',
   'ALGORITHM_NOT_BUILT',
   'ALGORITHM_NOT_OFFERED',
+  'LIBRARY_ABSENT',
 ]);
 
 /** Shortages pass: what was decided because of one is decided anew at the next call. */

@@ -8,8 +8,8 @@
 import { createHash } from 'node:crypto';
 
 import type { AeadAlgorithm, Algorithm, CipherAlgorithm } from '../../algorithms.js';
-import type { Direction, Driver } from '../../drivers/driver.js';
-import { type DriverChoice, getDriver } from '../../drivers/registry.js';
+import type { Direction } from '../../drivers/driver.js';
+import { type DriverChoice, libraryDrivers } from '../../drivers/registry.js';
 import type { Operation } from '../model.js';
 
 export interface Workload {
@@ -110,14 +110,13 @@ const optionsOf = ({ kernelDriver }: DriverChoice): { kernelDriver?: string } =>
 const directionOf = (operation: Operation): Direction => (operation === 'decrypt' ? 'decrypt' : 'encrypt');
 
 /**
- * Who may vouch for a driver: software, by another way than its own. For libcrypto and node:crypto that is the other of the two; the code
+ * Who may vouch for a driver: a library, by another way than its own. For libcrypto and node:crypto that is the other of the two; the code
  * behind them is the same, and what is proved then is that we call it right.
  */
 function referenceFor({ driver }: DriverChoice, algorithm: Algorithm): DriverChoice | undefined {
-  const candidates = (['libcrypto', 'node'] as const).filter((name) => name !== driver.name);
-  for (const name of candidates) {
-    const other: Driver = getDriver(name);
-    if (other.probe().available && other.supports(algorithm).supported) return { driver: other };
+  for (const other of libraryDrivers()) {
+    if (other.name === driver.name || !other.probe().available) continue;
+    if (other.supports(algorithm).supported) return { driver: other };
   }
   return undefined;
 }

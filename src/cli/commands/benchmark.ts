@@ -1,6 +1,6 @@
 /** `hwcrypt benchmark`: cryptsetup benchmark's table, who did each row, and the disk itself. */
 import { cpus } from 'node:os';
-import { byCryptsetup, type CipherAlgorithm } from '../../algorithms.js';
+import { type Algorithm, byCryptsetup, type CipherAlgorithm } from '../../algorithms.js';
 import { type DiskCipher, diskProblem, measureDisk, parseDiskCipher } from '../../bench/disk/index.js';
 import {
   type Contestant,
@@ -21,6 +21,7 @@ import {
   type ResultSet,
   type Run,
 } from '../../bench/model.js';
+import { libraryDrivers } from '../../drivers/registry.js';
 import { describeReason, HwcryptError, UnavailableError } from '../../errors.js';
 import {
   CRYPTSETUP_TITLE,
@@ -136,7 +137,7 @@ export const command: CommandSpec = {
     {
       names: ['--driver'],
       value: 'NAME[:IMPL]',
-      help: 'Only this driver; may be repeated, the first is in the table (afalg, then libcrypto)',
+      help: 'Only this driver; may be repeated, the first that has a cipher is in the table (afalg, libcrypto, gcrypt …)',
       repeats: true,
       section: 'How',
     },
@@ -295,7 +296,7 @@ function cipher(spec: string, bits: number): CipherAlgorithm | undefined {
 }
 
 interface Drivers {
-  /** The first one's figures are in cryptsetup's table. */
+  /** The figures of the first that has a cipher are in cryptsetup's table. */
   readonly contestants: readonly Contestant[];
   /** Why the kernel is not among them. */
   readonly absent: readonly string[];
@@ -315,8 +316,7 @@ function contestantsOf(given: Given, wanted: readonly Wanted[]): Drivers {
   const probe = kernel.driver.probe();
   if (probe.available) contestants.push(kernel);
   else absent.push(`not measured through the kernel: ${describeReason(probe.reason)}`);
-  const library = ['libcrypto', 'node'].map(contestant).find(({ driver }) => driver.probe().available);
-  if (library) contestants.push(library);
+  contestants.push(...libraries(algorithms));
   const able = contestants.filter((one) => algorithms.some((own) => lacks(one, own) === undefined));
   if (able.length === 0) {
     const [{ name, bits }] = wanted as [Wanted, ...Wanted[]];
@@ -330,6 +330,26 @@ function contestantsOf(given: Given, wanted: readonly Wanted[]): Drivers {
     );
   }
   return { contestants: able, absent };
+}
+
+/** The first library that is there, and for what it lacks (Serpent, Twofish) others that have it: each may cost being loaded. */
+function libraries(algorithms: readonly Algorithm[]): Contestant[] {
+  const found: Contestant[] = [];
+  for (const one of libraryDrivers().map(({ name }) => contestant(name))) {
+    if (found.length === 0 ? !one.driver.probe().available : !addsTo(found, one, algorithms)) continue;
+    found.push(one);
+  }
+  return found;
+}
+
+function addsTo(found: readonly Contestant[], one: Contestant, algorithms: readonly Algorithm[]): boolean {
+  const missing = algorithms.filter((own) => firstAble(found, own) === undefined);
+  return missing.some((own) => lacks(one, own) === undefined);
+}
+
+/** Who does a row of cryptsetup's table. */
+function firstAble(contestants: readonly Contestant[], algorithm: Algorithm): Contestant | undefined {
+  return contestants.find((one) => lacks(one, algorithm) === undefined);
 }
 
 async function cipherRows(
@@ -369,7 +389,7 @@ async function cipherRows(
   table.end();
   job.say(sizesText(set.runs));
   job.say(doersText(table.doers(), job.columns));
-  const remarks = [...absences(wanted, contestants[0] as Contestant), ...table.problems];
+  const remarks = [...standIns(wanted, contestants), ...table.problems];
   if (remarks.length > 0) job.say(`#\n${remarks.map((text) => comment(text, job.columns)).join('')}`);
   if (isList && process.getuid?.() === 0) {
     job.say(`#\n${comment('hwcrypt benchmark --disk measures an encrypted disk itself.')}`);
@@ -378,27 +398,31 @@ async function cipherRows(
   return set;
 }
 
-/** Why rows are N/A: ciphers with the same cause in one line. */
-function absences(wanted: readonly Wanted[], first: Contestant): string[] {
-  const groups = new Map<string, { readonly names: string[]; readonly text: string }>();
+/** Why rows are not the first driver's: ciphers with the same cause, and the same driver in its place, in one line. */
+function standIns(wanted: readonly Wanted[], contestants: readonly Contestant[]): string[] {
+  const groups = new Map<string, { readonly names: string[]; readonly by: string; readonly text: string }>();
   for (const { name, bits, algorithm } of wanted) {
-    const reason = algorithm && lacks(first, algorithm);
+    const reason = algorithm && lacks(contestants[0] as Contestant, algorithm);
     if (!reason) continue;
-    const key = `${reason.code} ${reason.cure}`;
-    const group = groups.get(key) ?? { names: [], text: describeReason(reason) };
+    const by = firstAble(contestants, algorithm)?.label ?? 'N/A';
+    const key = `${by} ${reason.code} ${reason.cure}`;
+    const group = groups.get(key) ?? { names: [], by, text: describeReason(reason) };
     group.names.push(`${name} ${bits}`);
     groups.set(key, group);
   }
-  return [...groups.values()].map(
-    ({ names, text }) => `N/A: ${names.join(', ')}: ${text}${names.length > 1 ? ', and so on' : ''}`,
-  );
+  return [...groups.values()].map(({ names, by, text }) => {
+    const more = names.length > 1 ? ', and so on' : '';
+    return by === 'N/A'
+      ? `N/A: ${names.join(', ')}: ${text}${more}`
+      : `In the table by ${by}: ${names.join(', ')}, since ${text}${more}`;
+  });
 }
 
 /** cryptsetup's rows, each printed as soon as both directions are there. */
 class CipherTable {
   readonly #job: Job;
   readonly #wanted: readonly Wanted[];
-  readonly #first: Contestant;
+  readonly #contestants: readonly Contestant[];
   readonly #columns: number | undefined;
   readonly #rates = new Map<string, (number | undefined)[]>();
   readonly #doers = new Map<string, Omit<Doer, 'ciphers'> & { readonly ciphers: Set<string> }>();
@@ -409,7 +433,7 @@ class CipherTable {
   constructor(job: Job, wanted: readonly Wanted[], contestants: readonly Contestant[], isList: boolean) {
     this.#job = job;
     this.#wanted = wanted;
-    this.#first = contestants[0] as Contestant;
+    this.#contestants = contestants;
     this.#columns = isList ? undefined : cryptsetupColumns(wanted[0]?.name ?? '');
   }
 
@@ -432,10 +456,16 @@ class CipherTable {
       own.ciphers.add(`${name} ${bits}`);
       this.#doers.set(key, own);
     }
-    if (who !== this.#first || requestBytes !== CRYPTSETUP_BYTES) return;
+    if (requestBytes !== CRYPTSETUP_BYTES || who !== this.#inTable(measurement)) return;
     const key = `${measurement.algorithm}`;
     this.#rates.set(key, [...(this.#rates.get(key) ?? []), bytesPerSecond]);
     this.#printReady();
+  }
+
+  /** Where nobody has the cipher it is the first who says so. */
+  #inTable({ algorithm }: Measurement): Contestant | undefined {
+    const known = this.#wanted.find((own) => own.algorithm?.name === algorithm)?.algorithm;
+    return (known && firstAble(this.#contestants, known)) ?? this.#contestants[0];
   }
 
   doers(): Doer[] {

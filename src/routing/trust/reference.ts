@@ -1,7 +1,7 @@
 /** Who says what is right: another implementation, asked for each message whole, in a session of its own. */
 import type { Algorithm } from '../../algorithms.js';
-import type { Direction, Driver, DriverName } from '../../drivers/driver.js';
-import { allDrivers, type DriverChoice } from '../../drivers/registry.js';
+import type { Direction, Driver } from '../../drivers/driver.js';
+import { allDrivers, type DriverChoice, libraryDrivers } from '../../drivers/registry.js';
 import { type Outcome, optionsOf, type Sealed } from './perform.js';
 import { mayRefuse } from './refusal.js';
 import { keyAt, type Message, type Trial } from './trial.js';
@@ -13,9 +13,6 @@ export interface Reference {
   readonly independent: boolean;
 }
 
-/** Software first, and libcrypto before all: it is the one that everybody else's figures and bytes are held against. */
-const ORDER: readonly DriverName[] = ['libcrypto', 'node', 'gcrypt', 'nettle'];
-
 export const labelOf = ({ driver, kernelDriver }: DriverChoice): string =>
   kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
 
@@ -25,11 +22,11 @@ function can(driver: Driver, algorithm: Algorithm): boolean {
 
 /** Drivers that can vouch for another one, the best first: libraries, then a kernel whose work is known to stay on the CPU. */
 export function* references(choice: DriverChoice, algorithm: Algorithm): Generator<Reference> {
-  const others = allDrivers().filter(({ name }) => name !== choice.driver.name);
-  const libraries = ORDER.flatMap((name) => others.find((driver) => driver.name === name) ?? []);
-  for (const driver of [...libraries, ...others.filter(({ name }) => !ORDER.includes(name))]) {
-    if (!can(driver, algorithm)) continue;
-    if (!ORDER.includes(driver.name) && driver.implementation(algorithm)?.hardware !== 'no') continue;
+  // libcrypto before all: it is the one that everybody else's figures and bytes are held against.
+  const libraries = libraryDrivers();
+  for (const driver of new Set([...libraries, ...allDrivers()])) {
+    if (driver.name === choice.driver.name || !can(driver, algorithm)) continue;
+    if (!libraries.includes(driver) && driver.implementation(algorithm)?.hardware !== 'no') continue;
     yield { choice: { driver }, label: driver.name, independent: true };
   }
 }

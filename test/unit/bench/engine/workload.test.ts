@@ -65,11 +65,12 @@ test('who vouches is another driver, or the inverse', () => {
   const workload = makeWorkload(subject, one);
   assert.match(workload.vouchedBy ?? '', /^(?:libcrypto|node)$/);
   workload.close();
-  const rc4 = findAlgorithm('rc4')!;
+  // One bit at a time, in OpenSSL's legacy provider: nobody else has it.
+  const rare = findAlgorithm('des-cfb1')!;
   const libcrypto = getDriver('libcrypto');
-  if (!libcrypto.probe().available || getDriver('node').supports(rc4).supported) return;
-  if (!libcrypto.supports(rc4).supported) return;
-  const alone = makeWorkload({ ...subject, algorithm: rc4 }, { driver: libcrypto });
+  if (!libcrypto.probe().available || getDriver('node').supports(rare).supported) return;
+  if (!libcrypto.supports(rare).supported) return;
+  const alone = makeWorkload({ ...subject, algorithm: rare }, { driver: libcrypto });
   assert.equal(alone.vouchedBy, 'itself');
   assert.equal(alone.check(), true);
   alone.close();
