@@ -200,9 +200,11 @@ export class GcryptAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    checkIv(this.algorithm, iv);
+    const ivBytes = checkIv(this.algorithm, iv);
     bytes(aad, 'aad');
-    return pair(text, output);
+    const length = pair(text, output);
+    if (this.algorithm.mode === 'ccm') this.#checkRoom(ivBytes, length);
+    return length;
   }
 
   /** A new message. Refuses what libgcrypt does not take before anything is done. */
@@ -223,15 +225,17 @@ export class GcryptAead extends SessionBase implements AeadSession {
     const lengths = new Uint8Array(
       BigUint64Array.of(BigInt(length), BigInt(aadBytes), BigInt(this.tagBytes)).buffer,
     );
-    const error = this.#gcrypt.cipherControl(this.#handle, GCRYCTL.SET_CCM_LENGTHS, lengths, lengths.length);
-    if (codeOf(error) === GPG_ERR.INV_LENGTH) {
-      // RFC 3610: 15 - nonce bytes are left for the length.
-      const message = `with a nonce of ${ivBytes} bytes a CCM message is shorter than 2^${8 * (15 - ivBytes)} bytes; this one has ${length}`;
-      throw new HwcryptError('MESSAGE_TOO_LARGE', `${DRIVER}: ${message}`, {
-        reason: { code: 'MESSAGE_TOO_LARGE', message, cure: 'use a shorter nonce, or smaller messages' },
-      });
-    }
-    this.#demand(error);
+    this.#demand(this.#gcrypt.cipherControl(this.#handle, GCRYCTL.SET_CCM_LENGTHS, lengths, lengths.length));
+  }
+
+  /** RFC 3610: the nonce leaves 15 - its length bytes for the length of the text. libgcrypt does not look. */
+  #checkRoom(ivBytes: number, length: number): void {
+    const room = 2 ** (8 * (15 - ivBytes)) - 1;
+    if (length <= room) return;
+    const message = `with a nonce of ${ivBytes} bytes a CCM message is at most ${room} bytes long; this one has ${length}`;
+    throw new HwcryptError('MESSAGE_TOO_LARGE', `${DRIVER}: ${message}`, {
+      reason: { code: 'MESSAGE_TOO_LARGE', message, cure: 'use a shorter nonce, or smaller messages' },
+    });
   }
 
   #aad(aad: Uint8Array): void {

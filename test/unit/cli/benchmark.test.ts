@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { command } from '#src/cli/commands/benchmark.js';
+import { getDriver } from '#src/drivers/registry.js';
 import { importOne, readJson } from '#src/interop/index.js';
 import { ended, failure, hwcrypt, shell, start } from './helpers.js';
 
@@ -22,6 +23,26 @@ test('one cipher: cryptsetup’s lines to the byte, and only comments beside the
     stdout,
   );
   assert.match(stdout, /^# Done by:\n#.* \(software\): aes-xts 512$/m);
+});
+
+test('without the kernel, Serpent and Twofish are by the library that has them, and that is said', (t) => {
+  if (!getDriver('gcrypt').probe().available) return t.skip('there is no libgcrypt here');
+  if (getDriver('afalg').probe().available) return t.skip('the kernel has them');
+  const { status, stdout } = hwcrypt(['benchmark', '--no-kdf', '--seconds', '0.001']);
+  assert.equal(status, 0);
+  const rows = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  assert.deepEqual([rows.length, rows.filter((row) => /N\/A/.test(row))], [12, []]);
+  assert.match(stdout, /^# +gcrypt +libgcrypt-\S+ \(software\): aes-cbc 128, serpent-cbc 128,/m);
+  assert.match(
+    stdout,
+    /^# In the table by gcrypt: serpent-cbc 128, twofish-cbc 128, (.|\n)*since this OpenSSL has no\b/m,
+  );
+  const named = ['-c', 'serpent-xts', '-s', '512', ...QUICK, '--driver'];
+  const gcrypt = hwcrypt(['benchmark', ...named, 'gcrypt']);
+  assert.match(gcrypt.stdout, /^ *serpent-xts +512b +[\d.]+ MiB\/s +[\d.]+ MiB\/s$/m);
+  const libcrypto = hwcrypt(['benchmark', ...named, 'libcrypto']);
+  assert.equal(libcrypto.status, 1);
+  assert.match(libcrypto.stderr, /this OpenSSL has no serpent-256-xts/);
 });
 
 test('our importer reads the table as cryptsetup’s, and nothing else into it', () => {
