@@ -27,6 +27,7 @@ import type {
   Probe,
   Support,
 } from '../driver.js';
+import { trialKey } from '../trial-key.js';
 import { GcryptAead } from './aead.js';
 import { type CipherId, GcryptCipher } from './cipher.js';
 import { GcryptCmac, GcryptMd } from './digest.js';
@@ -45,9 +46,6 @@ type Found =
   | { readonly gcrypt?: undefined; readonly reason: Reason };
 
 const ALWAYS = { supported: true } as const;
-
-/** Counting up, so that the two halves of an XTS key differ and none is weak. */
-const trialKey = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => 3 + 7 * i);
 
 /** A short message through the algorithm: only that shows what this version, build and mode (FIPS) really does. */
 function attempt(gcrypt: Gcrypt, ids: CipherId, algorithm: Algorithm): Reason | undefined {
