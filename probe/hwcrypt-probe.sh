@@ -352,7 +352,7 @@ disks() {
 kernel_log() {
   section log 'lines of the kernel log that name crypto'
   if [ -n "$root" ]; then cat "$root/kernel-log"; else run "$patience" dmesg; fi | grep -iE 'crypt|alg:|af_alg|algif|aes|eip[0-9]|safexcel|cesa|caam|sahara|qat|ccree|hw_random|talitos|qce|sa2ul|dm-crypt|luks|dmesg:' |
-    scrub_free | few 120
+    grep -viE 'command line|decrypted memory|fscrypt|key type' | scrub_free | few 120
 }
 
 # --- timings ---------------------------------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ timings() {
       speed speed-engine-user-time '' $seconds -evp aes-128-cbc -engine "$engine"
     done
     # shellcheck disable=SC2086
-    speed speed-configured '' -elapsed $seconds -evp aes-128-cbc
+    [ -z "$engines" ] || speed speed-configured '' -elapsed $seconds -evp aes-128-cbc
     if [ -z "${tried:-}" ] || [ -n "$seconds" ]; then
       # shellcheck disable=SC2086
       speed speed-user-time '' $seconds -evp aes-128-cbc

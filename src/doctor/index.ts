@@ -2,6 +2,15 @@
  * Room `doctor`: what is wrong, how sure that is, and what to do. Facts, from this machine or from texts that came off another
  * one, go through rules and become findings.
  *
- * May import: the rooms below `report`. It gives data; words for a page or a terminal are put together in `report` and `cli`.
+ * May import: the rooms below. It gives data, with sentences in it; `report` and `cli` put them on a page or a terminal.
+ *
+ * `facts/` reads texts, `case.ts` derives what several rules ask, `rules/` has the rules by topic, `engines.ts` what is known of hardware, `cures.ts`
+ * what to do about it, `prediction.ts` what it would bring.
  */
+export { type Diagnosis, diagnose, diagnoseFacts } from './diagnose.js';
+export type { Quote, Source } from './facts/document.js';
+export { type Facts, gatherFacts } from './facts/index.js';
+export type { System } from './facts/machine.js';
+export type { Finding, Kind, Rule, Step, Sureness, Topic } from './finding.js';
 export { probeScript } from './probe.js';
+export { RULES } from './rules/index.js';

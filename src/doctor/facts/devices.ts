@@ -1,0 +1,218 @@
+/** Devices that are crypto engines, whoever drives them or nobody: device tree, platform, PCI and virtio devices, and what the kernel said of them. */
+
+import { engineLines } from '../../linux/engine-interrupts.js';
+import { type Interrupt, parseInterrupts } from '../../linux/proc.js';
+import { ENGINES, type Engine } from '../engines.js';
+import type { Document, DocumentLine, Quote, Sourced } from './document.js';
+
+export interface Device {
+  readonly engine: Engine;
+  /** `1e004000.crypto`, `crypto@1e004000`, `0000:00:04.0`, `virtio3`. */
+  readonly name: string;
+  /** The bound driver; `null` where the text says that there is none, absent where it does not say. */
+  readonly driver?: string | null;
+  /** The device tree's `status` where it is not `okay`. */
+  readonly disabled?: true;
+  /** The driver itself said that it works, in the kernel's log. */
+  readonly ready?: true;
+  readonly quote: Quote;
+}
+
+/** A line of the kernel's log that tells of trouble. */
+export interface LogTrouble {
+  readonly kind: 'selftest' | 'firmware' | 'probe';
+  /** The driver or device that it is about. */
+  readonly subject: string;
+  /** With `selftest`: the algorithm, where it is named. */
+  readonly algorithm?: string;
+  readonly quote: Quote;
+}
+
+export interface Growth {
+  readonly device: string;
+  readonly before: number;
+  readonly after: number;
+  readonly quotes: readonly Quote[];
+}
+
+export interface Devices {
+  readonly devices: readonly Device[];
+  readonly troubles: readonly LogTrouble[];
+  /** Interrupts of engines, where they are counted at two points in time. */
+  readonly growth: readonly Growth[];
+  /** Of engines, at any time; an engine that never interrupted never worked, or works without. */
+  readonly interrupts: readonly Sourced<Interrupt>[];
+  /** `word (driver) bound to a device`: drivers under /sys with their devices. */
+  readonly loadedDrivers: readonly string[];
+}
+
+export function readDevices(document: Document): Devices {
+  const devices = new Map<string, Device>();
+  const troubles: LogTrouble[] = [];
+  const loadedDrivers: string[] = [];
+  for (const line of document.lines) {
+    for (const device of devicesOf(line, document)) {
+      const known = devices.get(device.name);
+      // A bound device, and one that spoke in the log, say more than a node of the tree.
+      if (
+        !known ||
+        (known.driver === undefined && device.driver !== undefined) ||
+        (device.ready && !known.ready)
+      ) {
+        devices.set(device.name, { ...known, ...device });
+      }
+    }
+    const trouble = troubleOf(line, document);
+    if (trouble) troubles.push(trouble);
+    if (line.section === 'drivers') loadedDrivers.push(line.text);
+  }
+  const { growth, interrupts } = readEngineInterrupts(document);
+  return { devices: [...devices.values()], troubles, growth, interrupts, loadedDrivers };
+}
+
+const byCompatible = (text: string): Engine | undefined =>
+  ENGINES.find(({ compatible }) => compatible?.test(text) === true);
+
+function devicesOf(line: DocumentLine, document: Document): Device[] {
+  const { text, section } = line;
+  const quote = (): Quote => document.quote(line);
+  const node = /^(\S{1,80}) compatible=(.{0,300}?)(?: driver=(\S{1,60}))?(?: status=(\S{0,20}))?$/.exec(text);
+  if (node) {
+    const [, name, compatible, driver, status] = node as unknown as [
+      string,
+      string,
+      string,
+      string?,
+      string?,
+    ];
+    const engine = byCompatible(`${compatible} ${name}`);
+    if (!engine) return [];
+    return [
+      {
+        engine,
+        name: canonical(name),
+        ...(driver === undefined ? {} : { driver: driver === 'none' ? null : driver }),
+        ...(status === undefined || status === '' || status === 'okay' || status === 'ok'
+          ? {}
+          : { disabled: true as const }),
+        quote: quote(),
+      },
+    ];
+  }
+  const pci =
+    /^(\S{7,16}) 0x([0-9a-f]{4}):0x([0-9a-f]{4}) class \S+ driver=(\S{1,60})$/i.exec(text) ??
+    /^(\S{7,16}) .{1,200}\[([0-9a-f]{4}):([0-9a-f]{4})\]()/i.exec(text);
+  if (pci) {
+    const [, name, vendor, device, driver] = pci as unknown as [string, string, string, string, string];
+    const engine = ENGINES.find((one) => one.pci?.test(`${vendor}:${device}`) === true);
+    // The virtio bus has its own line for what is behind a virtio-pci device.
+    if (!engine || driver === 'virtio-pci') return [];
+    return [
+      {
+        engine,
+        name,
+        ...(driver === '' ? {} : { driver: driver === 'none' ? null : driver }),
+        quote: quote(),
+      },
+    ];
+  }
+  const virtio = /^(virtio\d{1,4}) device=0x0014 driver=(\S{1,60})$/.exec(text);
+  if (virtio) {
+    const [, name, driver] = virtio as unknown as [string, string, string];
+    const engine = ENGINES.find(({ id }) => id === 'virtio')!;
+    return [{ engine, name, driver: driver === 'none' ? null : driver, quote: quote() }];
+  }
+  if ((section === undefined || section === 'log') && !/^(?:driver|name|module) *:/.test(text)) {
+    const engine = ENGINES.find(({ log }) => log?.test(text) === true);
+    const failed = TROUBLE.test(text);
+    if (engine && !failed && text.length < 300) {
+      const name = /\b(virtio\d+|[0-9a-f]{6,8}\.\w+|\w{4}:\w\w:\w\w\.\w)\b/.exec(text)?.[1] ?? engine.id;
+      return [{ engine, name, ready: true, quote: quote() }];
+    }
+  }
+  return [];
+}
+
+/** `crypto@1e004000` of the device tree is `1e004000.crypto` among the platform devices. */
+function canonical(name: string): string {
+  const match = /^([\w-]{1,40})@([0-9a-f]{1,16})$/i.exec(name);
+  return match ? `${match[2]}.${match[1]}` : name;
+}
+
+const TROUBLE =
+  /\b(?:fail(?:ed|ure|s)?|error|cannot|could not|unable|timed? ?out|not found|no such|refus\w+|missing|probe of \S+ failed|err(?:=| ?-)\d*)\b/i;
+
+function troubleOf(line: DocumentLine, document: Document): LogTrouble | undefined {
+  const { text, section } = line;
+  if (section !== undefined && section !== 'log') return undefined;
+  if (text.length > 400) return undefined;
+  const quote = (): Quote => document.quote(line);
+  // Linux 5.10 and later; before, `alg: skcipher: Test 1 failed … for cbc-aes-eip93`.
+  const selftest =
+    /\balg: self-tests for (\S{1,64}) using (\S{1,64}) failed/.exec(text) ??
+    /\balg: self-tests for ()(\S{1,64}) .{0,40}failed/.exec(text);
+  if (selftest) {
+    const [, algorithm, subject] = selftest as unknown as [string, string, string];
+    return { kind: 'selftest', subject, ...(algorithm === '' ? {} : { algorithm }), quote: quote() };
+  }
+  const older =
+    /\balg: \w+: .{0,120}\b(?:test|encryption|decryption|digest)\b.{0,60}\bfailed\b.{0,60}\bfor (\S{1,64}?)[:,.]?(?:\s|$)/i.exec(
+      text,
+    ) ??
+    /\balg: (?:skcipher|aead|hash|ahash|shash|cipher|ablkcipher): (\S{1,64}) .{0,120}(?:test failed|failed|wrong result)/i.exec(
+      text,
+    );
+  if (older) return { kind: 'selftest', subject: older[1]!, quote: quote() };
+  if (/\b(?:firmware|\.bin)\b/i.test(text) && TROUBLE.test(text)) {
+    const engine = /inside-secure|eip197/i.test(text)
+      ? ENGINES.find(({ id }) => id === 'safexcel')
+      : /\bqat\b|qat_/i.test(text)
+        ? ENGINES.find(({ id }) => id === 'qat')
+        : (byCompatible(text) ?? ENGINES.find(({ log }) => log?.test(text) === true));
+    if (engine) return { kind: 'firmware', subject: engine.name, quote: quote() };
+  }
+  if (
+    /\bprobe(?: of \S{1,80})?(?: \S{1,40})? failed|\bfailed to (?:probe|init|register|enable)|probe with driver .{1,60} failed/i.test(
+      text,
+    )
+  ) {
+    const engine = byCompatible(text) ?? ENGINES.find(({ log }) => log?.test(text) === true);
+    if (engine) return { kind: 'probe', subject: engine.name, quote: quote() };
+  }
+  return undefined;
+}
+
+function readEngineInterrupts(document: Document): Pick<Devices, 'growth' | 'interrupts'> {
+  // Which of the virtio devices is the crypto one is said elsewhere in the text.
+  const virtio = new Set<string>();
+  for (const { text } of document.lines) {
+    const name =
+      /^(virtio\d{1,4}) device=0x0014 /.exec(text)?.[1] ?? /\bvirtio_crypto (virtio\d{1,4}):/.exec(text)?.[1];
+    if (name !== undefined) virtio.add(name);
+  }
+  const seen = new Map<string, Sourced<Interrupt>[]>();
+  for (const line of document.in('interrupts-before', 'interrupts-after')) {
+    if (!/^[\w-]{1,8}:\s/.test(line.text)) continue;
+    const [interrupt] = engineLines(parseInterrupts(line.text), virtio);
+    if (!interrupt) continue;
+    const key = `${interrupt.irq} ${interrupt.description}`;
+    const list = seen.get(key) ?? [];
+    list.push({ value: interrupt, quote: document.quote(line) });
+    seen.set(key, list);
+  }
+  const growth: Growth[] = [];
+  for (const list of seen.values()) {
+    const first = list[0]!;
+    // Counters only rise; of a text that was given twice the last one is an early one again.
+    const last = list.reduce((most, one) => (one.value.total > most.value.total ? one : most));
+    // Configuration interrupts tell of no work.
+    if (list.length < 2 || /-config$/.test(first.value.description)) continue;
+    growth.push({
+      device: first.value.description.split(/\s+/).at(-1)!,
+      before: first.value.total,
+      after: last.value.total,
+      quotes: last === first ? [first.quote] : [first.quote, last.quote],
+    });
+  }
+  return { growth, interrupts: [...seen.values()].map((list) => list.at(-1)!) };
+}

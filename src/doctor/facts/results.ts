@@ -1,0 +1,184 @@
+/** Benchmarks in the texts, read by `interop`, and which of their curves went to an engine. */
+import { type Group, type Series, seriesOf } from '../../bench/comparison/index.js';
+import type { Measurement, ResultSet, Run, SkippedLine } from '../../bench/model.js';
+import { judgeHardware } from '../../drivers/hardware.js';
+import { importResults } from '../../interop/index.js';
+import type { Document, DocumentLine, Quote } from './document.js';
+
+/** Where the work of a curve was done, by what its text says. */
+export type Place =
+  /** By the program itself, on the CPU. */
+  | 'software'
+  /** Handed over: an engine of OpenSSL, AF_ALG, /dev/crypto. What is behind that is another question. */
+  | 'offloaded'
+  | 'unknown';
+
+export interface Curve {
+  readonly series: Series;
+  readonly run: Run;
+  readonly place: Place;
+  readonly quote: Quote;
+}
+
+export interface Subject {
+  readonly algorithm: string;
+  readonly curves: readonly Curve[];
+}
+
+export interface Results {
+  readonly sets: readonly ResultSet[];
+  readonly subjects: readonly Subject[];
+}
+
+/** Sections that hold figures; what else there is need not be searched for tables. Those by user time are made to show CPU load, not speed. */
+const FIGURES = /^(?:speed|benchmark|results)/;
+
+/** Sets of one document. Line numbers are those of the document. */
+export function readResults(document: Document): ResultSet[] {
+  const parts: DocumentLine[][] = document.sections
+    .filter(({ name }) => FIGURES.test(name) && !name.endsWith('user-time'))
+    // The heading has the command line that was run; importers know it by its prompt.
+    .map(({ what, number, lines }) => [
+      { number, text: `$ ${what.replace(/^OPENSSL_CONF=\S{1,80} /, '')}` },
+      ...lines,
+    ]);
+  if (document.loose.length > 0) parts.push(worthReading(document.loose));
+  return parts.flatMap((lines) => {
+    const text = lines.map((line) => line.text).join('\n');
+    return text === ''
+      ? []
+      : importResults(text, { source: document.name }).sets.map((set) => renumbered(set, lines));
+  });
+}
+
+/** Importers take their time with what is none of theirs; so of a long text they get what looks like a benchmark, and what stands around it. */
+const SHORT = 1500;
+const AROUND = 12;
+const MOST = 3000;
+const LOOKS =
+  /^Doing |\b\d+ bytes\b|[KMG]i?B\/s|\d\.\d\dk\b|^PBKDF2|^argon2|^\+(?:DT|[FHR]):|\b(?:openssl|cryptsetup|kcapi-speed|hwcrypt)\b|ngine "|^version:|^compiler:|untested|^cryptoperf|hunk \d+|bytes:|ops\/s|N\/A/;
+
+function worthReading(lines: readonly DocumentLine[]): DocumentLine[] {
+  if (lines.length <= SHORT) return [...lines];
+  const wanted = new Uint8Array(lines.length);
+  for (const [at, { text }] of lines.entries())
+    if (LOOKS.test(text)) wanted.fill(1, Math.max(0, at - AROUND), at + AROUND + 1);
+  return lines.filter((_, at) => wanted[at] === 1).slice(0, MOST);
+}
+
+function renumbered(set: ResultSet, lines: readonly DocumentLine[]): ResultSet {
+  const to = (line: number): number => lines[line - 1]?.number ?? line;
+  const at = <T extends { readonly line?: number }>(row: T): T =>
+    row.line === undefined ? row : { ...row, line: to(row.line) };
+  return {
+    ...set,
+    skipped: set.skipped.map((skipped): SkippedLine => ({ ...skipped, line: to(skipped.line) })),
+    runs: set.runs.map((run) => ({
+      ...run,
+      ...(run.lines ? { lines: [to(run.lines[0]), to(run.lines[1])] as const } : {}),
+      measurements: run.measurements.map(at),
+      kdfs: run.kdfs.map(at),
+    })),
+  };
+}
+
+export function gatherResults(sets: readonly ResultSet[]): Results {
+  const distinct = withoutRepeats(sets);
+  const subjects = seriesOf(distinct).map((group) => subject(group, distinct));
+  return { sets: distinct, subjects };
+}
+
+/** A text that was pasted twice has each of its tables twice. */
+function withoutRepeats(sets: readonly ResultSet[]): ResultSet[] {
+  const seen = new Set<string>();
+  return sets.flatMap((set) => {
+    const runs = set.runs.filter((run) => {
+      const key = JSON.stringify([
+        run.command,
+        run.engine,
+        run.measurements.map(({ algorithmText, requestBytes, requests, claimedBytesPerSecond, status }) => [
+          algorithmText,
+          requestBytes,
+          requests,
+          claimedBytesPerSecond,
+          status,
+        ]),
+        run.kdfs.map(({ algorithmText, iterationsPerSecond }) => [algorithmText, iterationsPerSecond]),
+      ]);
+      if (seen.has(key)) return false;
+      seen.add(key);
+      return true;
+    });
+    return runs.length === 0 && set.runs.length > 0 ? [] : [{ ...set, runs }];
+  });
+}
+
+function subject({ subject, series }: Group, sets: readonly ResultSet[]): Subject {
+  return {
+    algorithm: subject.algorithm ?? subject.algorithmText,
+    curves: series.map((own) => {
+      const set = sets[own.set]!;
+      const run = set.runs[own.run]!;
+      return { series: own, run, place: placeOf(own, run, set), quote: quoteOf(set, run, own) };
+    }),
+  };
+}
+
+function placeOf(series: Series, run: Run, set: ResultSet): Place {
+  if (run.engine) return run.engine.loaded === 'no' ? 'software' : 'offloaded';
+  if (series.driver === 'afalg' || series.driver === 'cryptodev' || series.engine !== undefined)
+    return 'offloaded';
+  if (series.driver !== undefined) return 'software';
+  // Labels of people: `AF aes-128-cbc` beside `SW aes-128-cbc`.
+  const label = `${run.label} ${series.driverHint ?? ''}`;
+  if (
+    /\b(?:AF|HW|hardware|engine|devcrypto|cryptodev|accel\w*|enabled)\b/i.test(label) &&
+    !/\bdisabled\b/i.test(label)
+  )
+    return 'offloaded';
+  if (/\b(?:SW|software|disabled)\b/i.test(label)) return 'software';
+  // User time that stands still while the clock runs: somebody else did the work.
+  if (run.doubts.some(({ code }) => code === 'CPU_TIME_DIVISOR') || series.points.some(divided))
+    return 'offloaded';
+  return set.tool === 'openssl speed' || set.tool === 'sbc-bench' ? 'software' : 'unknown';
+}
+
+const divided = ({ doubts }: Series['points'][number]): boolean =>
+  doubts.some(({ code }) => code === 'CPU_TIME_DIVISOR');
+
+function quoteOf(set: ResultSet, run: Run, series: Series): Quote {
+  const largest = series.points.at(-1);
+  const line = largest?.measurement.line ?? run.lines?.[0] ?? 0;
+  return { source: set.source, line, text: figures(series) };
+}
+
+/** `aes-128-cbc: 16 B 2.73 MB/s, 8192 B 24.3 MB/s`, by the clock. */
+function figures(series: Series): string {
+  const { points } = series;
+  const shown =
+    points.length <= 3 ? points : [points[0]!, points[Math.floor(points.length / 2)]!, points.at(-1)!];
+  const values = shown.map(
+    ({ requestBytes, bytesPerSecond }) => `${requestBytes} B ${megabytesPerSecond(bytesPerSecond)}`,
+  );
+  return `${series.label}: ${values.join(', ')}`;
+}
+
+export function megabytesPerSecond(bytesPerSecond: number): string {
+  const value = bytesPerSecond / 1e6;
+  return `${value < 0.1 ? value.toPrecision(2) : value < 10 ? value.toFixed(2) : value.toFixed(value < 100 ? 1 : 0)} MB/s`;
+}
+
+/** The measurements of all sets with their runs. */
+export function* measurements(
+  sets: readonly ResultSet[],
+): Generator<{ set: ResultSet; run: Run; measurement: Measurement }> {
+  for (const set of sets)
+    for (const run of set.runs) for (const measurement of run.measurements) yield { set, run, measurement };
+}
+
+/** Is a curve behind a driver of the kernel that is software? Known only where the tool names the driver. */
+export function isKernelSoftware({ series }: Curve): boolean {
+  return (
+    series.kernelDriver !== undefined && judgeHardware({ driver: series.kernelDriver }).hardware === 'no'
+  );
+}

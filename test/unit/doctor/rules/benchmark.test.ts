@@ -1,0 +1,91 @@
+/** What a benchmark says, and what it does not. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bundle, counts, diagnosed, EIP93, ELAPSED, finding, ids, procCrypto, speed } from '../helpers.js';
+
+const software = `$ openssl speed -elapsed -evp aes-128-cbc\n${ELAPSED}${speed('aes-128-cbc', counts(500, 82))}`;
+const engine = `$ openssl speed -elapsed -evp aes-128-cbc -engine devcrypto\nEngine "devcrypto" set.\n${ELAPSED}${speed('aes-128-cbc', counts(37_000, 16.4))}`;
+
+test('user time: the factor, and the rate by the clock', () => {
+  const text = `$ openssl speed -evp aes-128-cbc -engine devcrypto\nEngine "devcrypto" set.\n${speed('aes-128-cbc', counts(37_000, 16.4), 0.1)}`;
+  const found = diagnosed(text).findings[0]!;
+  assert.equal(found.id, 'benchmark-by-user-time');
+  assert.match(found.verdict, /up to 30\.0x too high/);
+  assert.match(found.details[0]!, /16384 B 53\.\d MB\/s/);
+  assert.match(found.details[1]!, /no proof of hardware/);
+  assert.ok(
+    !ids(`$ openssl speed -evp aes-128-cbc\n${speed('aes-128-cbc', counts(500, 82), 2.96)}`).includes(
+      'benchmark-by-user-time',
+    ),
+    'jitter',
+  );
+});
+
+test('the probe’s own run by user time is no mistake of the owner', () => {
+  const text = bundle({
+    'speed-engine-user-time openssl speed -evp aes-128-cbc -engine devcrypto': `Engine "devcrypto" set.\n${speed('aes-128-cbc', counts(37_000, 16.4), 0.1)}`,
+    crypto: procCrypto(...EIP93),
+  });
+  assert.ok(!ids(text).includes('benchmark-by-user-time'));
+});
+
+test('from which size on the engine wins, what is too small for it, and what a request costs', () => {
+  const found = finding('engine-worth-it', software, engine);
+  assert.match(found.verdict, /devcrypto wins for aes-128-cbc from about 5[0-9]0 B a request on/);
+  assert.match(
+    found.details.join(' '),
+    /a request costs 37 µs however small it is, and 61\.0 MB\/s is the limit/,
+  );
+  assert.match(found.details[0]!, /Too small for it: disk sectors of 512 B/);
+  assert.match(found.gain!, /disk sectors of 4096 B 39\.\d MB\/s against 12\.2 MB\/s in software/);
+});
+
+test('slower everywhere: used, and a loss', () => {
+  const loss = diagnosed(
+    `$ openssl speed -elapsed -evp aes-128-cbc\n${ELAPSED}${speed('aes-128-cbc', counts(100, 1))}`,
+    engine,
+  );
+  assert.equal(loss.findings[0]!.id, 'engine-worth-it');
+  assert.match(loss.verdict, /is a loss: the CPU’s own code is faster at every size/);
+  // Two runs of one note, told apart by user time alone.
+  const notes = `module off:\n${speed('aes-128-cbc', counts(380, 21), 2.98)}\nmodule on:\n${speed('aes-128-cbc', counts(7000, 45), 0.2)}`;
+  assert.match(diagnosed(notes).findings[0]!.details[0]!, /“used, and a loss”/);
+});
+
+test('without -evp nobody is asked', () => {
+  assert.equal(
+    finding(
+      'benchmark-without-evp',
+      `$ openssl speed -elapsed aes-128-cbc\n${ELAPSED}${speed('aes-128 cbc', counts(500, 82))}`,
+      procCrypto(...EIP93),
+    ).kind,
+    'problem',
+  );
+});
+
+test('one side alone; a benchmark in 64 KiB; before and after', () => {
+  assert.match(finding('one-side-measured', engine).verdict, /software’s are missing beside them/);
+  assert.equal(finding('one-side-measured', software).kind, 'fine');
+  const table = (cbc: number, xts: number): string =>
+    `# Tests are approximate using memory only (no storage IO).\n#     Algorithm |       Key |      Encryption |      Decryption\n        aes-cbc        256b  ${cbc.toFixed(1)} MiB/s  ${cbc.toFixed(1)} MiB/s\n        aes-xts        256b  ${xts.toFixed(1)} MiB/s  ${xts.toFixed(1)} MiB/s\n`;
+  assert.equal(finding('benchmark-unlike-disk', table(30, 12), procCrypto(...EIP93)).kind, 'advice');
+  assert.match(
+    finding('two-states-compared', table(9, 11), table(27, 18)).verdict,
+    /aes-cbc with 256 bits 3\.0x, aes-xts with 256 bits 1\.64x/,
+  );
+});
+
+test('kcapi-speed’s own words', () => {
+  assert.match(
+    finding(
+      'kcapi-driver-absent',
+      'SHA-256(G)              |d|   65536 bytes|               20.00 MB/s|305 ops/s',
+    ).verdict,
+    /portable C code/,
+  );
+  assert.match(
+    finding('kcapi-driver-absent', 'cryptoperf: could not allocate shash handle for sha1-ssse3', software)
+      .verdict,
+    /sha1-ssse3 is not on this machine/,
+  );
+});
