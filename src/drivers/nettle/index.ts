@@ -116,7 +116,7 @@ function find(algorithm: Algorithm, options: CipherOptions = {}): Look {
     found.set(algorithm, result);
   }
   const pinned = options.kernelDriver;
-  if (result.nettle && pinned !== undefined && pinned !== result.nettle.soname) {
+  if (result.nettle && pinned !== undefined && pinned !== result.nettle.name) {
     return unknown(`nettle has no kernel driver to pin ("${pinned}")`);
   }
   return result;
@@ -215,7 +215,7 @@ class NettleDriver implements Driver {
     if (!nettle) return undefined;
     return {
       driver: this.name,
-      kernelDriver: nettle.soname,
+      kernelDriver: nettle.name,
       hardware: 'no',
       evidence: evidenceOf(nettle),
     };

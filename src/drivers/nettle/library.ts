@@ -200,6 +200,11 @@ export class Nettle {
     this.minor = library.func<number>('int nettle_version_minor()')();
   }
 
+  /** What names it as the one who does the work: `libnettle-3.8`. */
+  get name(): string {
+    return `libnettle-${this.major}.${this.minor}`;
+  }
+
   get versionText(): string {
     return `nettle ${this.major}.${this.minor}`;
   }

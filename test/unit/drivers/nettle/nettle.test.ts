@@ -75,6 +75,19 @@ test('what is not there has a reason', { skip: absent }, () => {
     assert.ok(!reasons.has(name), `${name}: ${reasons.get(name)}`);
 });
 
+test('its name can be pinned, and no other', { skip: absent }, () => {
+  const algorithm = named<CipherAlgorithm>('serpent-256-cbc');
+  const who = nettle.implementation(algorithm)!;
+  assert.equal(who.kernelDriver, `libnettle-3.${loaded!.minor}`);
+  assert.equal(who.hardware, 'no');
+  assert.ok(nettle.supports(algorithm, { kernelDriver: who.kernelDriver }).supported);
+  assert.ok(!nettle.supports(algorithm, { kernelDriver: 'libnettle-2.7' }).supported);
+  assert.throws(
+    () => nettle.cipher(algorithm, 'encrypt', new Uint8Array(32), new Uint8Array(16), { kernelDriver: 'x' }),
+    { code: 'ALGORITHM_UNAVAILABLE' },
+  );
+});
+
 test('nettle is loaded when it is asked for something, not before', { skip: absent }, () => {
   const driver = fileURLToPath(import.meta.resolve('#src/drivers/nettle/index.js'));
   const script = `
