@@ -64,6 +64,13 @@ export function threeFigures(value: number): string {
   return size >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(3)));
 }
 
+/** What a request takes: `840 ns`, `12.5 us`, `3.10 ms`. */
+export function requestTime(ns: number): string {
+  const size = Math.abs(ns);
+  if (size < 1e3) return `${threeFigures(ns)} ns`;
+  return size < 1e6 ? `${threeFigures(ns / 1e3)} us` : `${threeFigures(ns / 1e6)} ms`;
+}
+
 /** `2.0x`, `15.5x`, `418x`; near 1 with two decimals. */
 export function times(ratio: number): string {
   if (ratio >= 1e7) return `${ratio.toExponential(1)}x`;

@@ -39,6 +39,10 @@ const COMMANDS: Commands = {
     summary: 'hold every driver against another implementation, with requests drawn at random',
     load: () => import('./commands/selftest.js'),
   },
+  calibrate: {
+    summary: 'measure from which request size on which driver is the cheapest',
+    load: () => import('./commands/calibrate.js'),
+  },
   compare: {
     summary: 'compare benchmark results of any tool: ratios, crossover, verdict',
     load: () => import('./commands/compare.js'),

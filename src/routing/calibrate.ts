@@ -8,7 +8,7 @@
 import { Worker } from 'node:worker_threads';
 
 import { type Algorithm, findAlgorithm } from '../algorithms.js';
-import { measure, type Surroundings, takes } from '../bench/engine/index.js';
+import { type Detail, measure, type Surroundings, takes } from '../bench/engine/index.js';
 import type { Measurement, Operation } from '../bench/model.js';
 import { parseDriver } from '../drivers/registry.js';
 import { type HwcryptCode, HwcryptError, type Reason } from '../errors.js';
@@ -286,9 +286,9 @@ class Calibration {
       {
         begin: ({ contestant: { label: driver }, requestBytes }) =>
           hooks?.step?.({ algorithm: algorithm.name, operation, phase, driver, requestBytes }),
-        end: ({ contestant }, measurement, _done, _total, { problem }) => {
+        end: ({ contestant }, measurement, _done, _total, detail) => {
           const own = taking.find(({ able }) => able === contestant)!;
-          add(own, measurement, problem);
+          add(own, measurement, detail);
         },
       },
       surroundings,
@@ -298,12 +298,13 @@ class Calibration {
 
 type Run = (found: readonly Found[], stage: Stage) => Promise<void>;
 
-function add(own: Found, measurement: Measurement, problem: string | undefined): void {
+function add(own: Found, measurement: Measurement, { problem, fastestNs }: Detail): void {
   if (own.problem !== undefined) return;
-  const point = pointOf(measurement);
+  const isNoisy = measurement.doubts.some(({ code }) => code === 'NOISY');
+  // Where the rounds spread their median says how busy the machine was, and the fastest of them what a request costs.
+  const point = pointOf(measurement, isNoisy ? fastestNs : undefined);
   if (point) {
     const before = own.points.find(({ requestBytes }) => requestBytes === point.requestBytes);
-    const isNoisy = measurement.doubts.some(({ code }) => code === 'NOISY');
     if (isNoisy && !before) own.noisy.add(point.requestBytes);
     if (!isNoisy) own.noisy.delete(point.requestBytes);
     // What disturbs a measurement makes it dearer and never cheaper.
@@ -325,19 +326,15 @@ function isDisturbed({ points, noisy }: Found, bytes: number): boolean {
   return at >= 0 && (noisy.has(bytes) || (next !== undefined && next.elapsedNs < points[at]!.elapsedNs));
 }
 
-function pointOf({
-  status,
-  requestBytes,
-  bytesPerSecond,
-  requests,
-  userNs = 0,
-  systemNs = 0,
-}: Measurement): CostPoint | undefined {
+function pointOf(
+  { status, requestBytes, bytesPerSecond, requests, userNs = 0, systemNs = 0 }: Measurement,
+  elapsedNs: number | undefined,
+): CostPoint | undefined {
   if (status !== 'ok' || !requestBytes || !bytesPerSecond || !requests) return undefined;
   const tenths = (ns: number): number => Math.round(ns * 10) / 10;
   return {
     requestBytes,
-    elapsedNs: tenths((requestBytes * 1e9) / bytesPerSecond),
+    elapsedNs: tenths(elapsedNs ?? (requestBytes * 1e9) / bytesPerSecond),
     cpuNs: tenths((userNs + systemNs) / requests),
   };
 }

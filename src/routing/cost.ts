@@ -5,7 +5,7 @@
  * driver splits long requests, copies short ones, and leaves its caches. Pure; imports nothing.
  */
 
-/** One request of a size: the median over the rounds of a measurement. */
+/** One request of a size: the median over the rounds of a measurement, or the fastest where they were disturbed. */
 export interface CostPoint {
   readonly requestBytes: number;
   /** From the call to its return, by the monotonic clock. With several in flight: elapsed time over requests done. */

@@ -75,6 +75,8 @@ export interface Point extends Subject {
 export interface Detail {
   /** Why there is no figure, or none to rely on. */
   readonly problem?: string;
+  /** Elapsed nanoseconds of a request in the fastest round: what is left where others had the CPU in most of them. */
+  readonly fastestNs?: number;
   /** With `parallel`: each thread's requests, and its time. */
   readonly threads?: readonly Round[];
   readonly hardware?: 'yes' | 'no' | 'unknown';
@@ -406,6 +408,9 @@ function detailOf({ problem, workload, rounds, wrong }: Entry): Detail {
   return {
     ...(text === undefined ? {} : { problem: text }),
     ...(hardware === undefined ? {} : { hardware }),
+    ...(rounds.length === 0
+      ? {}
+      : { fastestNs: Math.min(...rounds.map(({ elapsedNs, requests }) => elapsedNs / requests)) }),
     ...(threads === undefined ? {} : { threads }),
   };
 }

@@ -1,7 +1,7 @@
 /** The lines behind the curves, in words. Room `report`. */
 import type { Fit, Line, SubjectComparison } from '../../bench/comparison/index.js';
 import { inAscii } from '../text.js';
-import { percent, roughSize, threeFigures } from '../units.js';
+import { percent, requestTime, roughSize, threeFigures } from '../units.js';
 import { type Context, hanging, paragraph } from './layout.js';
 
 export function fitLines({ series, fits }: SubjectComparison, context: Context): string {
@@ -33,7 +33,7 @@ function fitText({ problem, line }: Fit, leastBytes: number): string {
 
 function fixedCost({ fixedNs, fixedNsError }: Line): string {
   if (fixedNs < 2 * fixedNsError || fixedNs <= 0) return 'no fixed cost to be seen';
-  return `${duration(fixedNs)} a request (± ${percent(fixedNsError / fixedNs)})`;
+  return `${requestTime(fixedNs)} a request (± ${percent(fixedNsError / fixedNs)})`;
 }
 
 /** Below what was measured it is of no use to anybody. */
@@ -41,9 +41,4 @@ function halfway({ halfPeakBytes, fixedNs, fixedNsError }: Line, leastBytes: num
   return halfPeakBytes === undefined || fixedNs < 2 * fixedNsError || halfPeakBytes < leastBytes
     ? ''
     : `, half of it at ${roughSize(halfPeakBytes)}`;
-}
-
-function duration(ns: number): string {
-  if (ns < 1e3) return `${threeFigures(ns)} ns`;
-  return ns < 1e6 ? `${threeFigures(ns / 1e3)} us` : `${threeFigures(ns / 1e6)} ms`;
 }
