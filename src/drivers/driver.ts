@@ -54,6 +54,21 @@ export interface Implementation {
   readonly evidence: readonly string[];
 }
 
+/** What a driver does for one of the numbers by which its interface knows algorithms. */
+export interface NumberedSupport {
+  readonly id: number;
+  /** The interface's own name for the number, without a prefix that all have: `AES_CBC`. */
+  readonly idName: string;
+  /** The kernel's name of what the number stands for: `cbc(aes)`. Absent where it stands for nothing. */
+  readonly kernel?: string;
+  /** hwcrypt's algorithm, one entry for each key length; absent for numbers that hwcrypt has none of. */
+  readonly algorithm?: Algorithm;
+  readonly support: Support;
+  readonly implementation?: Implementation;
+  /** What it is, where hwcrypt does not use it. */
+  readonly note?: string;
+}
+
 interface Session {
   /** The driver that does the work, with the pinned or bound implementation after a colon: `afalg:cbc-aes-generic`. */
   readonly driver: string;
@@ -193,6 +208,8 @@ export interface Driver {
   supports(algorithm: Algorithm, options?: CipherOptions): Support;
   /** Who would do the work; undefined where nobody would. Never throws. */
   implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined;
+  /** Where the interface numbers its algorithms: every number that it has, those that do nothing too. Never throws. */
+  identifiers?(): readonly NumberedSupport[];
   /**
    * Sessions. They throw `UnavailableError` with the typed reason where the driver or the algorithm is not there,
    * and Node's own coded errors for a wrong key or IV length.

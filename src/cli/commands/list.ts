@@ -1,6 +1,8 @@
 /** `hwcrypt list`: what this machine has. */
 import type { Kind } from '../../algorithms.js';
+import { parseDriver } from '../../drivers/registry.js';
 import { HwcryptError } from '../../errors.js';
+import { driverAlgorithms, driverAlgorithmsText } from '../../report/driver-algorithms.js';
 import {
   algorithmInventory,
   algorithmsText,
@@ -10,6 +12,7 @@ import {
   kernelInventory,
   kernelText,
 } from '../../report/inventory.js';
+import { driversOf } from '../drivers.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { terminalColumns, writeText } from '../stdio.js';
 
@@ -28,6 +31,11 @@ export const command: CommandSpec = {
   usage: '[drivers|algorithms|ciphers|hashes|macs|kernel] [options]',
   operands: 1,
   options: [
+    {
+      names: ['--driver'],
+      value: 'NAME[:IMPL]',
+      help: 'What this driver does for each algorithm, and by whom; cryptodev by number (afalg:cbc-aes-aesni)',
+    },
     { names: ['--json'], help: 'JSON, as docs/json.md describes it' },
     {
       names: ['--all'],
@@ -37,7 +45,10 @@ export const command: CommandSpec = {
   // JSON has everything as it is.
   rules: [{ of: '--all', beside: ['--json'] }],
   notes: `Without a topic: drivers, algorithms and the kernel's implementations.
-A driver that is not there is listed with the cause and the cure.`,
+A driver that is not there is listed with the cause and the cure.
+
+  hwcrypt list --driver cryptodev
+  hwcrypt list ciphers --driver afalg --all`,
   run,
 };
 
@@ -53,6 +64,12 @@ async function run(given: Given, [topic]: readonly string[]): Promise<number> {
     throw new HwcryptError('USAGE', '--all has no effect beside drivers');
   }
   const kinds = topic === undefined ? KINDS['algorithms'] : KINDS[topic];
+  const [named, ...more] = driversOf(given) ?? [];
+  if (named !== undefined) {
+    if (more.length > 0) throw new HwcryptError('USAGE', 'list --driver takes one driver');
+    if (!kinds) throw new HwcryptError('USAGE', `--driver has no effect beside ${topic}`);
+    return ofDriver(named, kinds, given);
+  }
   const drivers = driverInventory();
   const algorithms = kinds ? algorithmInventory(kinds) : undefined;
   const kernel = topic === undefined || topic === 'kernel' ? kernelInventory() : undefined;
@@ -70,6 +87,23 @@ async function run(given: Given, [topic]: readonly string[]): Promise<number> {
   if (topic === undefined || topic === 'drivers') parts.push(driversText(drivers, width));
   if (algorithms) parts.push(algorithmsText(algorithms, drivers, given.has('all'), width));
   if (kernel) parts.push(kernelText(kernel, given.has('all'), width));
+  writeText(parts.join('\n'));
+  return 0;
+}
+
+/** One driver, algorithm by algorithm. */
+function ofDriver(label: string, kinds: readonly Kind[], given: Given): number {
+  const choice = parseDriver(label);
+  const drivers = driverInventory().filter(({ name }) => name === choice.driver.name);
+  const found = driverAlgorithms(choice, kinds);
+  if (given.has('json')) {
+    writeText(`${JSON.stringify({ drivers, ...found }, null, 2)}\n`);
+    return 0;
+  }
+  const width = terminalColumns();
+  const isThere = drivers.some(({ available }) => available);
+  const parts = [driversText(drivers, width)];
+  if (isThere) parts.push(driverAlgorithmsText(found, given.has('all'), width));
   writeText(parts.join('\n'));
   return 0;
 }

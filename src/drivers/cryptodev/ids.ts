@@ -3,8 +3,6 @@
  *
  * Source: `enum cryptodev_crypto_op_t` in crypto/cryptodev.h and `crypto_create_session` in ioctl.c, version 1.14.
  */
-import { type Algorithm, byCryptodevId } from '../../algorithms.js';
-
 export type IdKind = 'cipher' | 'aead' | 'hash' | 'mac';
 
 export interface CryptodevId {
@@ -91,9 +89,4 @@ export function idNote({ id, name }: CryptodevId): string | undefined {
   if (name.endsWith('_COMP')) return COMPRESSION;
   if (name.endsWith('_KPDK')) return KPDK;
   return id === 16 ? 'copies: what a request costs without any crypto' : undefined;
-}
-
-/** hwcrypt's algorithms of an id, one for each key length. */
-export function algorithmsOf({ id }: CryptodevId): readonly Algorithm[] {
-  return byCryptodevId(id);
 }

@@ -8,12 +8,13 @@
  */
 import { machine } from 'node:os';
 
-import type {
-  AeadAlgorithm,
-  Algorithm,
-  CipherAlgorithm,
-  HashAlgorithm,
-  MacAlgorithm,
+import {
+  type AeadAlgorithm,
+  type Algorithm,
+  byCryptodevId,
+  type CipherAlgorithm,
+  type HashAlgorithm,
+  type MacAlgorithm,
 } from '../../algorithms.js';
 import type { Reason } from '../../errors.js';
 import {
@@ -38,6 +39,7 @@ import type {
   Direction,
   Driver,
   Implementation,
+  NumberedSupport,
   Probe,
   Support,
 } from '../driver.js';
@@ -52,26 +54,10 @@ import { CryptodevAead } from './aead.js';
 import { CryptodevCipher } from './cipher.js';
 import { Device, Holder, type KernelSession, type Outcome, type Target, unavailable } from './device.js';
 import { CryptodevDigest, type DigestContext } from './digest.js';
-import { algorithmsOf, CRYPTODEV_IDS, type CryptodevId, cryptodevId, idNote } from './ids.js';
+import { CRYPTODEV_IDS, type CryptodevId, cryptodevId, idNote } from './ids.js';
 
 /** Netlink cuts names at this length. */
 const NETLINK_NAME = 63;
-
-/** What the device does for one of its numbers, and one of hwcrypt's algorithms of that number. */
-export interface IdEntry {
-  readonly id: number;
-  /** CRYPTO_* of cryptodev.h, without the prefix: `AES_CBC`. */
-  readonly name: string;
-  /** What cryptodev-linux maps it to: `cbc(aes)`. Absent where it maps it to nothing. */
-  readonly kernel?: string;
-  /** hwcrypt's name; absent for numbers that hwcrypt has no algorithm of. */
-  readonly algorithm?: string;
-  readonly supported: boolean;
-  readonly implementation?: Implementation;
-  readonly reason?: Reason;
-  /** What it is, where hwcrypt does not use it. */
-  readonly note?: string;
-}
 
 /** The target of an algorithm, or why the device cannot be asked for it. */
 function targetOf(algorithm: Algorithm, options: CipherOptions = {}): Outcome<Target> {
@@ -234,46 +220,47 @@ export class CryptodevDriver implements Driver {
       : undefined;
   }
 
-  /** Every number that the device knows, with what it does for it here. Empty where there is no device. */
-  identifiers(): IdEntry[] {
-    return this.probe().available ? CRYPTODEV_IDS.flatMap((id) => this.#identify(id)) : [];
+  identifiers(): NumberedSupport[] {
+    return CRYPTODEV_IDS.flatMap((id) => this.#identify(id));
   }
 
-  #identify(id: CryptodevId): IdEntry[] {
-    const { name, kernel } = id;
+  #identify(id: CryptodevId): NumberedSupport[] {
     const note = idNote(id);
     const base = {
       id: id.id,
-      name,
-      ...(kernel === undefined ? {} : { kernel }),
+      idName: id.name,
+      ...(id.kernel === undefined ? {} : { kernel: id.kernel }),
       ...(note === undefined ? {} : { note }),
     };
-    const own = algorithmsOf(id);
-    if (own.length > 0) {
-      return own.map((algorithm) => {
-        const support = this.supports(algorithm);
-        const who = this.implementation(algorithm);
-        return {
-          ...base,
-          algorithm: algorithm.name,
-          supported: support.supported,
-          ...(who ? { implementation: who } : {}),
-          ...(support.supported ? {} : { reason: support.reason }),
-        };
-      });
-    }
-    const opened = this.#opened();
+    const own = byCryptodevId(id.id);
+    if (own.length === 0) return [{ ...base, ...this.#tryNumber(id) }];
+    return own.map((algorithm) => {
+      const implementation = this.implementation(algorithm);
+      return {
+        ...base,
+        algorithm,
+        support: this.supports(algorithm),
+        ...(implementation ? { implementation } : {}),
+      };
+    });
+  }
+
+  /** A number that hwcrypt has no algorithm of. */
+  #tryNumber(id: CryptodevId): Pick<NumberedSupport, 'support' | 'implementation'> {
+    const probe = this.probe();
+    if (!probe.available) return { support: { supported: false, reason: probe.reason } };
+    const device = this.#opened();
+    if (device.reason) return { support: { supported: false, reason: device.reason } };
     const { keyBytes = 16, macKeyBytes } = id.trial ?? {};
     const macKey = macKeyBytes === undefined ? undefined : trialKey(macKeyBytes);
-    const made = opened.reason
-      ? opened
-      : id.kind === 'mac'
-        ? opened.value.open(numbers(id), undefined, trialKey(keyBytes))
-        : opened.value.open(numbers(id), trialKey(keyBytes), macKey);
-    if (made.reason) return [{ ...base, supported: false, reason: made.reason }];
-    const implementation = describe(made.value);
-    made.value.close();
-    return [{ ...base, supported: true, implementation }];
+    const opened =
+      id.kind === 'mac'
+        ? device.value.open(numbers(id), undefined, trialKey(keyBytes))
+        : device.value.open(numbers(id), trialKey(keyBytes), macKey);
+    if (opened.reason) return { support: { supported: false, reason: opened.reason } };
+    const implementation = describe(opened.value);
+    opened.value.close();
+    return { support: { supported: true }, implementation };
   }
 
   /** What a session of this algorithm is made of, with everything checked that does not need the device. */
