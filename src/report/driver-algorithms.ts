@@ -7,7 +7,7 @@
 import { type Algorithm, algorithms, type Kind } from '../algorithms.js';
 import type { Driver, DriverName, Implementation, Support } from '../drivers/driver.js';
 import type { DriverChoice } from '../drivers/registry.js';
-import { describeReason, type Reason } from '../errors.js';
+import type { Reason } from '../errors.js';
 import { table } from './table.js';
 import { wrap } from './text.js';
 
@@ -63,20 +63,22 @@ function entryOf(
 export function driverAlgorithms(choice: DriverChoice, kinds: readonly Kind[]): DriverAlgorithms {
   const { driver, kernelDriver } = choice;
   const rows =
-    kernelDriver === undefined && driver.identifiers
-      ? numbered(driver, kinds)
-      : algorithms()
-          .filter(({ kind }) => kinds.includes(kind))
-          .map((algorithm) => {
-            const options = kernelDriver === undefined ? {} : { kernelDriver };
-            const support = driver.supports(algorithm, options);
-            return entryOf(algorithm, support, driver.implementation(algorithm, options));
-          });
+    kernelDriver === undefined && driver.identifiers ? numbered(driver, kinds) : plain(choice, kinds);
   return {
     driver: driver.name,
     ...(kernelDriver === undefined ? {} : { pinned: kernelDriver }),
     algorithms: rows,
   };
+}
+
+function plain({ driver, kernelDriver }: DriverChoice, kinds: readonly Kind[]): DriverAlgorithm[] {
+  const options = kernelDriver === undefined ? {} : { kernelDriver };
+  const wanted = algorithms().filter(({ kind }) => kinds.includes(kind));
+  // All are tried before any is described, as in the inventory.
+  const supports = wanted.map((algorithm) => driver.supports(algorithm, options));
+  return wanted.map((algorithm, i) =>
+    entryOf(algorithm, supports[i]!, driver.implementation(algorithm, options)),
+  );
 }
 
 function numbered(driver: Driver, kinds: readonly Kind[]): DriverAlgorithm[] {
@@ -122,7 +124,7 @@ export function driverAlgorithmsText(found: DriverAlgorithms, all: boolean, widt
 }
 
 function told({ kernelDriver, priority, module, reason, note }: DriverAlgorithm): string {
-  if (reason) return `${describeReason(reason)}${note === undefined ? '' : `; ${note}`}`;
+  if (reason) return `${reason.message}${note === undefined ? '' : `: ${note}`}`;
   const facts = [
     kernelDriver ?? '',
     ...(priority === undefined ? [] : [`priority ${priority}`]),

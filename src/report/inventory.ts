@@ -76,15 +76,16 @@ export function driverInventory(): DriverEntry[] {
 
 export function algorithmInventory(kinds?: readonly Kind[]): AlgorithmEntry[] {
   const drivers = allDrivers().filter((driver) => driver.probe().available);
-  return algorithms()
-    .filter(({ kind }) => kinds === undefined || kinds.includes(kind))
-    .map((algorithm) => ({
-      name: algorithm.name,
-      kind: algorithm.kind,
-      status: algorithm.status,
-      ...(algorithm.statusNote === undefined ? {} : { statusNote: algorithm.statusNote }),
-      drivers: Object.fromEntries(drivers.map((driver) => [driver.name, supportOf(driver, algorithm)])),
-    }));
+  const wanted = algorithms().filter(({ kind }) => kinds === undefined || kinds.includes(kind));
+  // All are tried before any is described: what the kernel loads for one may become the best of another.
+  for (const driver of drivers) for (const algorithm of wanted) driver.supports(algorithm);
+  return wanted.map((algorithm) => ({
+    name: algorithm.name,
+    kind: algorithm.kind,
+    status: algorithm.status,
+    ...(algorithm.statusNote === undefined ? {} : { statusNote: algorithm.statusNote }),
+    drivers: Object.fromEntries(drivers.map((driver) => [driver.name, supportOf(driver, algorithm)])),
+  }));
 }
 
 function supportOf(driver: ReturnType<typeof allDrivers>[number], algorithm: Algorithm): SupportEntry {

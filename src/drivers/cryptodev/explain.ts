@@ -5,6 +5,7 @@
  *
  * Source: ioctl.c, cryptlib.c, main.c and authenc.c of cryptodev-linux 1.14.
  */
+import { byCryptodevId } from '../../algorithms.js';
 import type { Reason, ReasonCode } from '../../errors.js';
 import { CRYPTO_DEVICE, errnoName, rulesFor } from '../../linux/index.js';
 import type { KernelFacts } from '../kernel-facts.js';
@@ -161,6 +162,11 @@ function explainDevice(errno: string, facts: KernelFacts, reason: MakeReason): R
 
 const label = ({ id, name }: CryptodevId): string => `id ${id} (${name})`;
 
+/** What is wrong with a number that stands for nothing. */
+export function unmapped(id: CryptodevId): string {
+  return `cryptodev-linux maps ${label(id)} to no algorithm of the kernel`;
+}
+
 /** EINVAL, ENOENT or what a driver's setkey said: from the surest cause to the least sure. */
 function explainSession(attempt: Attempt, errno: string, facts: KernelFacts, reason: MakeReason): Reason {
   const number = attempt.cipher || attempt.mac;
@@ -168,11 +174,8 @@ function explainSession(attempt: Attempt, errno: string, facts: KernelFacts, rea
   if (!id) return reason('ALGORITHM_UNKNOWN', `cryptodev-linux has no algorithm of id ${number}`, ELSEWHERE);
   const { kernel } = id;
   if (kernel === undefined) {
-    return reason(
-      'ALGORITHM_NOT_OFFERED',
-      `cryptodev-linux has the number ${label(id)} and maps it to no algorithm of the kernel`,
-      ELSEWHERE,
-    );
+    const cure = byCryptodevId(number).length > 0 ? ELSEWHERE : undefined;
+    return reason('ALGORITHM_NOT_OFFERED', unmapped(id), cure);
   }
   if (errno !== 'EINVAL' && errno !== 'ENOENT' && errno !== 'EKEYREJECTED') {
     return errno === 'ELIBBAD'
@@ -221,14 +224,14 @@ function explainSession(attempt: Attempt, errno: string, facts: KernelFacts, rea
       ELSEWHERE,
     );
   }
+  if (kernel.startsWith('tls1')) {
+    return reason('ALGORITHM_NOT_BUILT', `the kernel has no ${kernel}, and no mainline Linux does`);
+  }
   const missing = missingPart(kernel, facts, reason);
   if (missing && GONE_MODES.test(kernel)) {
     return { ...missing, message: `${missing.message} (Linux 6.8 removed CFB and OFB)` };
   }
   if (missing) return missing;
-  if (kernel.startsWith('tls1')) {
-    return reason('ALGORITHM_NOT_BUILT', `this kernel has no ${kernel}: no mainline Linux has it`, ELSEWHERE);
-  }
   return reason(
     'ALGORITHM_NOT_BUILT',
     `the device refuses ${label(id)}: the kernel has no ${kernel}`,

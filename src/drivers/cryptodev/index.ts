@@ -54,6 +54,7 @@ import { CryptodevAead } from './aead.js';
 import { CryptodevCipher } from './cipher.js';
 import { Device, Holder, type KernelSession, type Outcome, type Target, unavailable } from './device.js';
 import { CryptodevDigest, type DigestContext } from './digest.js';
+import { unmapped } from './explain.js';
 import { CRYPTODEV_IDS, type CryptodevId, cryptodevId, idNote } from './ids.js';
 
 /** Netlink cuts names at this length. */
@@ -76,7 +77,7 @@ function targetOf(algorithm: Algorithm, options: CipherOptions = {}): Outcome<Ta
     return {
       reason: {
         code: 'ALGORITHM_NOT_OFFERED',
-        message: `cryptodev-linux has the number id ${id.id} (${id.name}) and maps it to no algorithm of the kernel`,
+        message: unmapped(id),
         cure: 'use the libcrypto driver',
       },
     };
@@ -105,7 +106,7 @@ export class CryptodevDriver implements Driver {
   #probe: Probe | undefined;
   #device: Device | undefined;
   readonly #supports = new Map<string, Support>();
-  readonly #implementations = new Map<string, Implementation | undefined>();
+  readonly #implementations = new Map<string, Implementation>();
   readonly #stable = new Map<string, unknown>();
   readonly #facts = (): LiveKernelFacts => new LiveKernelFacts(this.#stable);
   readonly #compat = isCompat(hostAbi().wordBytes, machine());
@@ -174,24 +175,27 @@ export class CryptodevDriver implements Driver {
     const known = this.#supports.get(key);
     if (known) return known;
     const tried = this.#try(algorithm, target.value);
-    const support: Support = tried.reason ? { supported: false, reason: tried.reason } : { supported: true };
-    if (tried.reason && passing(tried.reason)) return support;
+    const support: Support = tried ? { supported: false, reason: tried } : { supported: true };
+    if (tried && passing(tried)) return support;
     this.#supports.set(key, support);
-    this.#implementations.set(key, tried.value);
+    // The kernel may have loaded a module for it, whose drivers may now be the best of other algorithms.
+    this.#implementations.clear();
     return support;
   }
 
-  /** Opens a session, since engines that skip 192-bit keys are not rare; and seals a message of nothing with an AEAD. */
-  #try(algorithm: Algorithm, target: Target): Outcome<Implementation> {
+  #trySession(algorithm: Algorithm, target: Target): Outcome<KernelSession> {
     const keyBytes = algorithm.kind === 'hash' ? 0 : (algorithm.keyBytes ?? 16);
-    const opened = this.#open(target, algorithm.kind === 'hash' ? undefined : trialKey(keyBytes));
-    if (opened.reason) return opened;
-    const session = opened.value;
+    return this.#open(target, algorithm.kind === 'hash' ? undefined : trialKey(keyBytes));
+  }
+
+  /** Opens a session, since engines that skip 192-bit keys are not rare; and seals a message of nothing with an AEAD. */
+  #try(algorithm: Algorithm, target: Target): Reason | undefined {
+    const opened = this.#trySession(algorithm, target);
+    if (opened.reason) return opened.reason;
     try {
-      const reason = algorithm.kind === 'aead' ? this.#trySealing(session, algorithm) : undefined;
-      return reason ? { reason } : { value: describe(session) };
+      return algorithm.kind === 'aead' ? this.#trySealing(opened.value, algorithm) : undefined;
     } finally {
-      session.close();
+      opened.value.close();
     }
   }
 
@@ -215,12 +219,22 @@ export class CryptodevDriver implements Driver {
   }
 
   implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {
-    return this.supports(algorithm, options).supported
-      ? this.#implementations.get(keyOf(algorithm, options))
-      : undefined;
+    if (!this.supports(algorithm, options).supported) return undefined;
+    const key = keyOf(algorithm, options);
+    const known = this.#implementations.get(key);
+    if (known) return known;
+    const target = targetOf(algorithm, options);
+    const opened = target.reason ? target : this.#trySession(algorithm, target.value);
+    if (opened.reason) return undefined;
+    const found = describe(opened.value);
+    opened.value.close();
+    this.#implementations.set(key, found);
+    return found;
   }
 
   identifiers(): NumberedSupport[] {
+    // All are tried before any is described: what the kernel loads for one may become the best of another.
+    for (const { id } of CRYPTODEV_IDS) for (const algorithm of byCryptodevId(id)) this.supports(algorithm);
     return CRYPTODEV_IDS.flatMap((id) => this.#identify(id));
   }
 
