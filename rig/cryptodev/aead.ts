@@ -43,9 +43,10 @@ export function open(
   }
 }
 
-/** What a request leaves of the IV: CCM counts in it. */
-export function ivAfter({ mode, iv }: AeadRequest): Uint8Array {
-  return mode === 'gcm' ? iv : ccmStart(iv);
+/** What a request that went well leaves of the IV: CCM counts in it, and when it opens in a copy. */
+export function ivAfter({ mode, iv }: AeadRequest, encrypt: boolean, textBytes: number): Uint8Array {
+  if (mode === 'gcm') return iv;
+  return encrypt ? advanced(ccmStart(iv), 1 + Math.ceil(textBytes / 16)) : ccmStart(iv);
 }
 
 function name(mode: 'gcm' | 'ccm', key: Uint8Array): 'aes-128-gcm' {

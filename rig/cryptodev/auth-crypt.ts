@@ -139,7 +139,7 @@ function aead(request: Request): Outcome {
   const unwritable = E.EINVAL;
   if (encrypt) {
     const sealed = seal(task, text);
-    session.iv = ivAfter(task);
+    session.iv = ivAfter(task, true, length);
     if (corrupt) sealed[0]! ^= 1;
     return {
       writes: [{ at: dst, bytes: sealed }],
@@ -149,7 +149,7 @@ function aead(request: Request): Outcome {
     };
   }
   const opened = open(task, text);
-  session.iv = ivAfter(task);
+  session.iv = ivAfter(task, false, length - tagBytes);
   const out = Uint8Array.from(opened.text);
   if (corrupt && out.length > 0) out[0]! ^= 1;
   return {

@@ -3,7 +3,7 @@
  *
  * It ends by a signal, from outside or from here: a thread that waits in the kernel cannot be asked to.
  */
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, writeSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
 import { serveCuse } from './cuse.js';
@@ -56,12 +56,17 @@ function main({ name, knobs }: ServerArguments): void {
   const state = sharedState();
   writeKnobs(state, knobs);
   const tell = (report: Report): void => {
-    process.send?.(report);
+    process.send?.(report, undefined, undefined, (error: Error | null) => error && end());
   };
   const fail = (message: string): void => {
     process.send?.({ report: 'failed', message } satisfies Report, undefined, undefined, end);
   };
   process.on('disconnect', end);
+  // Node's own way out would wait for the other thread for ever.
+  process.on('uncaughtException', (error) => {
+    writeSync(process.stderr.fd, `${error.stack}\n`);
+    end();
+  });
   process.on('message', (order: Order) => {
     if (order.order === 'set') writeKnobs(state, order.knobs);
     tell({ report: 'done', id: order.id, counters: readCounters(state) });

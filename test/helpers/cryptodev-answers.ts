@@ -1,5 +1,5 @@
 /**
- * One conversation with a /dev/crypto, several thousand ioctls long: what is asked, and what comes back of errno and bytes, as lines of
+ * One conversation with a /dev/crypto, some three thousand ioctls long: what is asked, and what comes back of errno and bytes, as lines of
  * text. cryptodev-linux has answered it once (test/data/cryptodev); what claims to be like it must give the same lines.
  *
  * Left out is what makes the module's kernel crash: null pointers with a length and no copying, plain requests to an AEAD's session,
@@ -54,6 +54,11 @@ const KEYS: Readonly<Record<number, number>> = {
 };
 const PLAIN = [1, 2, 3, 11, 16, 21, 22, 23, 24, 25, 101];
 const HASHES = [6, 7, 8, 13, 14, 18, 19, 20, 102, 103, 104, 105, 106, 107];
+
+/** Around every length that some cipher takes. */
+const KEY_LENGTHS = [
+  0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 47, 48, 49, 56, 57, 63, 64, 65, 66,
+];
 
 interface SessionFields {
   cipher?: number;
@@ -228,7 +233,8 @@ class Conversation {
     op.writeUInt32LE(fields.ivBytes ?? 0, CRYPT_AUTH_OP.ivLen);
     const result = this.ioctl(abi.CIOCAUTHCRYPT, argument);
     const tag = op.readBigUInt64LE(CRYPT_AUTH_OP.tag);
-    const where = tag === 0n ? 'null' : tag - dst < BigInt(1 << 20) ? `dst+${tag - dst}` : 'elsewhere';
+    const where =
+      tag === 0n ? 'null' : tag >= dst && tag - dst < BigInt(1 << 20) ? `dst+${tag - dst}` : 'elsewhere';
     return [
       result,
       `len=${op.readUInt32LE(CRYPT_AUTH_OP.len)}`,
@@ -295,7 +301,7 @@ function sessions(talk: Conversation): void {
     const accepted: number[] = [];
     const refused = new Set<string>();
     // Where an id is not known at all, one length is enough.
-    for (let keyBytes = 0; keyBytes <= (cipher in KEYS ? 66 : 0); keyBytes++) {
+    for (const keyBytes of cipher in KEYS ? KEY_LENGTHS : [0]) {
       const { result, id } = talk.session({ cipher, keyBytes });
       if (result === '0') {
         accepted.push(keyBytes);
@@ -311,7 +317,7 @@ function sessions(talk: Conversation): void {
     );
   }
   for (let mac = 0; mac <= HIGHEST_ID; mac++) {
-    const results = [0, 1, 16, 512, 513].map((macKeyBytes) => {
+    const results = [0, 512, 513].map((macKeyBytes) => {
       const { result, id } = talk.session({ mac, macKeyBytes });
       if (result === '0') talk.free(id);
       return result;
@@ -395,7 +401,7 @@ function ciphers(talk: Conversation): void {
     };
     for (const op of [abi.COP_ENCRYPT, abi.COP_DECRYPT]) {
       const way = op === abi.COP_ENCRYPT ? 'encrypt' : 'decrypt';
-      for (const length of [0, 1, 7, 8, 15, 16, 17, 24, 32, 100, 4095, 4096, 4112, 8192, 65536, 65552]) {
+      for (const length of [0, 1, 8, 16, 17, 24, 100, 4096, 4112, 65536]) {
         talk.fill(IV, 32, 'iv');
         request(`${way} ${length}`, { op, length, iv, flags: FLAG.WRITE_IV });
         request(`${way} ${length}, going on`, { op, length });
@@ -472,7 +478,7 @@ function hashes(talk: Conversation): void {
       const said = talk.crypt(id, { mac: talk.at(MAC), dst: 0n, ...fields });
       talk.say(`${name}, ${what}:`, said, talk.bytes(MAC, 80));
     };
-    for (const length of [0, 1, 55, 56, 63, 64, 65, 111, 112, 128, 1000, 4096, 4097, 65536]) {
+    for (const length of [0, 1, 64, 111, 4097, 65536]) {
       request(`${length} bytes`, { length });
       request(`${length} bytes, copied`, { length, flags: FLAG.NO_ZC | FLAG.RESET });
     }
@@ -578,8 +584,8 @@ function aeads(talk: Conversation): void {
       talk.say(`${name}, ${what}:`, said, talk.bytes(dst, length + 64), talk.bytes(IV, 16));
       return said;
     };
-    for (const length of [0, 1, 15, 16, 17, 100, 4096, 4097, 65536]) {
-      for (const authLength of [0, 1, 20, 4096]) {
+    for (const length of [0, 1, 16, 17, 4097, 65536]) {
+      for (const authLength of [0, 20, 4096]) {
         request(`${length} bytes and ${authLength}`, { length, authLength, flags: FLAG.WRITE_IV });
         // And back, from where the result is.
         talk.copy(DST, OTHER, length + 16);
@@ -656,7 +662,7 @@ function aeads(talk: Conversation): void {
   }
   const id = talk.open({ cipher: 51 });
   for (let counter = 0; counter < 9; counter++) {
-    for (const length of [16, 255, 256, 65535, 70000]) {
+    for (const length of [16, 256, 65535, 70000]) {
       talk.fill(IV, 32, 'iv');
       talk.poke(IV, [counter]);
       talk.clear(DST, length + 32);
@@ -690,7 +696,7 @@ function tls(talk: Conversation): void {
     const id = talk.open({ cipher, mac, macKeyBytes: 20 });
     const name = `tls with cipher ${cipher} and mac ${mac}`;
     const record = { iv, flags: FLAG.AEAD_TLS, src: talk.at(DST), authLength: mac === 0 ? 0 : 13 };
-    for (const length of [0, 1, 15, 16, 20, 100, 4096, 16384]) {
+    for (const length of [0, 1, 16, 20, 4096]) {
       for (const tagBytes of [0, 10]) {
         if (mac === 0 && tagBytes > 0) continue;
         talk.fill(DST, length + 128, 'text');

@@ -207,4 +207,16 @@ describe('a provider that ends', () => {
     await provider.stop();
     assert.ok(!existsSync(provider.device));
   });
+
+  test('ends with the process that started it, even with one that is killed', async () => {
+    // The command outlives what it was started by; it must not hold this process's pipes.
+    const main = `${projectFolder}/build/rig/cryptodev/main.js`;
+    const holder = spawn(process.execPath, [main, '--name', 'crypto-held', '--', 'sleep', '30'], {
+      stdio: 'ignore',
+    });
+    while (!existsSync('/dev/crypto-held')) await sleep(20);
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    while (existsSync('/dev/crypto-held')) await sleep(20);
+  });
 });
