@@ -18,6 +18,8 @@ export interface CommandGroup {
 
 export interface Entry {
   readonly summary: string;
+  /** Has it commands of its own? */
+  readonly group?: true;
   readonly load: () => Promise<{ readonly command: CommandSpec } | { readonly group: CommandGroup }>;
 }
 

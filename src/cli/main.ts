@@ -57,6 +57,7 @@ const COMMANDS: Commands = {
   },
   luks: {
     summary: 'encrypted disk images without device-mapper: inspect, open, change, make, serve them',
+    group: true,
     load: () => import('./commands/luks.js'),
   },
   demo: {
@@ -99,7 +100,10 @@ async function main(argv: readonly string[]): Promise<number> {
       return 0;
     }
     name = rest[0];
-    args = [...rest.slice(1), '--help'];
+    const inner = COMMANDS[name]?.group ? rest[1] : undefined;
+    const extra = rest[inner === undefined ? 1 : 2];
+    if (extra !== undefined) return unexpected(extra);
+    args = inner === undefined ? ['--help'] : [inner, '--help'];
   }
   return await runFrom(COMMANDS, '', name, args);
 }

@@ -71,6 +71,15 @@ export function passphraseOf(given: Given, name: string, twice = false): () => P
   };
 }
 
+/** All that were given, in the order passphrases before key files; asked for, twice, where none is. */
+export async function passphrasesOf(given: Given, name: string): Promise<Buffer[]> {
+  const [sources, files] = [given.all('pass'), given.all('key-file')];
+  if (sources.some((source) => source.startsWith('pass:'))) hideArguments('luks');
+  const [offset, size] = [given.number('keyfile-offset', 0) ?? 0, given.number('keyfile-size', 1)];
+  const made = [...sources.map(fromPass), ...files.map((file) => fromWholeFile(file, offset, size))];
+  return made.length > 0 ? made : [await fromTerminal(name, true)];
+}
+
 /** The one operand that a command cannot do without. */
 export function imageOf(operands: readonly string[]): string {
   const [image] = operands;

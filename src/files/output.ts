@@ -25,7 +25,7 @@ import {
 export interface Output {
   /** For messages: the path, or `standard output`. */
   readonly name: string;
-  /** Open for writing, for those who write at places of their own choice or in other threads. */
+  /** Open for writing (an atomic one for reading too), for those who write at places of their own choice or in other threads. */
   readonly fd: number;
   /** Bytes written so far by `write`. */
   readonly written: number;
@@ -215,7 +215,7 @@ class AtomicFile implements Output {
     this.#forget = onInterrupt(() => this.#remove());
     try {
       // Private while it is incomplete, whatever it is going to be.
-      this.fd = fs.openSync(this.#temporary, 'wx', existing || options.secret ? 0o600 : 0o666);
+      this.fd = fs.openSync(this.#temporary, 'wx+', existing || options.secret ? 0o600 : 0o666);
     } catch (error) {
       this.#forget();
       throw cannotCreate(target, folder, error);

@@ -8,11 +8,21 @@ import fs from 'node:fs';
 import { HwcryptError } from '../errors.js';
 import { nameProblem, printable, systemMessage } from '../files/io.js';
 import { blockDevice } from '../linux/block-device.js';
+import { lockExclusively, unlock } from '../linux/flock.js';
 import type { Source } from './header/read.js';
 
 const UNKNOWN_SECTOR = 512;
 
-export class Device implements Source {
+/** What a header is read from and changed on. */
+export interface Disk extends Source {
+  writeAt(offset: number, bytes: Uint8Array): void;
+  /** Returns when what was written is on the disk. */
+  flush(): void;
+  /** Runs `work` while nobody else who asks for the lock, cryptsetup among them, changes the header. @throws OUTPUT_FILE */
+  locked<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export class Device implements Disk {
   readonly path: string;
   readonly name: string;
   readonly fd: number;
@@ -63,6 +73,24 @@ export class Device implements Source {
     }
   }
 
+  /** What somebody else has opened, and closes. */
+  static over(fd: number, path: string): Device {
+    return new Device(path, fd, fs.fstatSync(fd));
+  }
+
+  async locked<T>(work: () => Promise<T>): Promise<T> {
+    const problem = lockExclusively(this.fd);
+    if (problem !== undefined) {
+      const why = problem === 'EAGAIN' ? 'somebody else is changing it' : `it cannot be locked: ${problem}`;
+      throw new HwcryptError('OUTPUT_FILE', `cannot change ${this.name}: ${why}`);
+    }
+    try {
+      return await work();
+    } finally {
+      unlock(this.fd);
+    }
+  }
+
   readAt(offset: number, bytes: number): Buffer {
     const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, this.bytes - offset)));
     return buffer.subarray(0, this.readInto(buffer, offset));
@@ -96,7 +124,6 @@ export class Device implements Source {
     }
   }
 
-  /** Returns when what was written is on the disk. */
   flush(): void {
     try {
       fs.fdatasyncSync(this.fd);

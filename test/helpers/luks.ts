@@ -1,6 +1,7 @@
 /** Images made by cryptsetup, which is what hwcrypt's are compared with, and headers made wrong on purpose. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import type { Disk } from '#src/luks/device.js';
 import { type BinaryHeader, decodeBinary, encodeHeader } from '#src/luks/header/binary.js';
 import type { Source } from '#src/luks/header/read.js';
 
@@ -76,3 +77,50 @@ export function changed(json: string, place: readonly string[], value: unknown):
 }
 
 export const bytesOf = (path: string): Buffer => readFileSync(path);
+
+/** An image in memory, with every write on record: what a disk holds after each of them can be had again. */
+export class RecordedDisk implements Disk {
+  readonly name = 'recorded';
+  readonly bytes: Buffer;
+  readonly #before: Buffer;
+  readonly writes: { readonly offset: number; readonly bytes: Buffer }[] = [];
+  /** How many writes were known to be on the disk, at each flush. */
+  readonly flushed: number[] = [];
+
+  constructor(image: Buffer) {
+    this.bytes = Buffer.from(image);
+    this.#before = Buffer.from(image);
+  }
+
+  readAt(offset: number, bytes: number): Buffer {
+    return Buffer.from(this.bytes.subarray(offset, offset + bytes));
+  }
+
+  writeAt(offset: number, bytes: Uint8Array): void {
+    this.bytes.set(bytes, offset);
+    this.writes.push({ offset, bytes: Buffer.from(bytes) });
+  }
+
+  flush(): void {
+    this.flushed.push(this.writes.length);
+  }
+
+  locked<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
+  /**
+   * What may be on the disk after a crash: the first `whole` writes, and of the next one so many bytes, which may be its first
+   * or, as disks do not promise an order, its last.
+   */
+  crashed(whole: number, torn: number, last = false): Buffer {
+    const image = Buffer.from(this.#before);
+    for (const { offset, bytes } of this.writes.slice(0, whole)) image.set(bytes, offset);
+    const next = this.writes[whole];
+    if (next) {
+      const from = last ? next.bytes.length - torn : 0;
+      image.set(next.bytes.subarray(from, from + torn), next.offset + from);
+    }
+    return image;
+  }
+}

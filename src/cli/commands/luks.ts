@@ -13,6 +13,26 @@ export const group: CommandGroup = {
       summary: 'decrypt a whole image into a file or a pipe',
       load: () => import('./luks/open.js'),
     },
+    format: {
+      summary: 'make a LUKS2 image',
+      load: () => import('./luks/format.js'),
+    },
+    write: {
+      summary: 'encrypt a file or a pipe into an image',
+      load: () => import('./luks/write.js'),
+    },
+    'add-key': {
+      summary: 'add a passphrase',
+      load: () => import('./luks/add-key.js'),
+    },
+    'change-key': {
+      summary: 'change a passphrase or its key derivation',
+      load: () => import('./luks/change-key.js'),
+    },
+    'remove-key': {
+      summary: 'remove a passphrase or a keyslot',
+      load: () => import('./luks/remove-key.js'),
+    },
     cat: {
       summary: 'decrypt a part of an image to standard output',
       load: () => import('./luks/cat.js'),
