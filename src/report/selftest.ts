@@ -50,12 +50,14 @@ export function triedText(tried: readonly Tried[], width?: number): string {
 export function untriedText(untried: readonly Untried[], named: boolean): string {
   const lines: string[] = [];
   for (const [driver, own] of groups(untried, (one) => one.driver)) {
-    for (const [, all] of groups(own, ({ reason }) => reason?.code ?? '')) {
+    for (const [, all] of groups(own, kindOf)) {
       const { reason, algorithm } = all[0]!;
       const names = all.flatMap((one) => one.algorithm ?? []);
       const some = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
       if (algorithm === undefined) lines.push(`${driver}: ${reason?.message}`);
-      else if (!reason) lines.push(`${driver}: no time for ${some}: give it more seconds, or another seed`);
+      else if (all[0]!.stopped) {
+        for (const one of all) lines.push(`${driver}: ${one.algorithm}, begun: ${one.reason?.message}`);
+      } else if (!reason) lines.push(`${driver}: no time for ${some}: give it more seconds, or another seed`);
       // That a driver lacks most of the table is its nature; of what was named, each one is told.
       else if (reason.code === 'ALGORITHM_UNKNOWN' && !named) {
         lines.push(`${driver}: has no name for ${names.length} algorithms of the table`);
@@ -63,6 +65,12 @@ export function untriedText(untried: readonly Untried[], named: boolean): string
     }
   }
   return lines.map((line) => `not tried: ${line}\n`).join('');
+}
+
+/** Reasons that are told in one line. What a driver has no name for differs in the algorithm's name only. */
+function kindOf({ reason, stopped }: Untried): string {
+  const message = reason?.code === 'ALGORITHM_UNKNOWN' ? '' : reason?.message;
+  return `${reason?.code} ${message} ${stopped}`;
 }
 
 function groups<T>(list: readonly T[], key: (one: T) => string): [string, T[]][] {

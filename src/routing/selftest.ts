@@ -64,6 +64,8 @@ export interface Untried {
   readonly algorithm?: string;
   /** Undefined where there was no time. */
   readonly reason?: Reason;
+  /** It was tried, but could not be gone on with. */
+  readonly stopped?: true;
 }
 
 export interface SelftestFailure extends Failure {
@@ -146,7 +148,7 @@ export async function selftest(plan: SelftestPlan, hooks: SelftestHooks = {}): P
     left = left.filter(goes);
   }
   for (const { short, label, algorithm } of subjects) {
-    if (short) untried.push({ driver: label, algorithm: algorithm.name, reason: short });
+    if (short) untried.push({ driver: label, algorithm: algorithm.name, reason: short, stopped: true });
   }
   return {
     seed: plan.seed,

@@ -81,21 +81,22 @@ function differential(
   reference: Reference,
   known: Known,
 ): Verdict | undefined {
-  let { checks } = known;
+  let compared = 0;
   const trials = [...(known.evidence ? [transcript(algorithm)] : []), ...planOf(algorithm)];
   for (const trial of trials) {
     const judgement = judgeNow(choice, trial, reference);
     if (!judgement.failure) {
-      checks += judgement.requests;
+      compared += judgement.requests;
       continue;
     }
     // Where a library is wrong, the one that differs from it must not pay for it.
     if (reference.independent && knownAnswers(algorithm, reference.choice).evidence) return undefined;
     return { trusted: false, evidence: smallest(choice, trial, reference) ?? judgement.failure };
   }
-  // The reference agrees with it: they are wrong together, or the reference took none of the messages.
+  if (compared === 0) return undefined;
+  // The reference agrees with it: they are wrong together.
   if (known.evidence) return { trusted: false, evidence: known.evidence };
-  if (checks === 0) return undefined;
+  const checks = known.checks + compared;
   return { trusted: true, checks, ...(reference.independent ? { reference: reference.label } : {}) };
 }
 

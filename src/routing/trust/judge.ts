@@ -23,7 +23,7 @@ interface Done {
 
 const NOTHING: Judgement = { requests: 0, bytes: 0, refused: 0 };
 
-/** @throws what the reference throws, and what says nothing about the driver's answers (`undecided`) */
+/** @throws what says nothing about the driver's answers (`undecided`) */
 export function judgeNow(choice: DriverChoice, trial: Trial, reference: Reference): Judgement {
   const sealed = sealedBy(reference, trial);
   if (!sealed) return NOTHING;

@@ -3,7 +3,7 @@
  *
  * PUBLISHED, where there are vectors short enough: algorithm, key, IV, additional data, input, output, tag in hex (`.` empty, `-` none)
  * and the file that they stand in: NIST's CAVS response files, and others in that shape, as the package `cryptography-vectors` collects
- * them.
+ * them. Those of Serpent are the NESSIE project's, those of Twofish its authors' (ecb_ival.txt).
  *
  * TRANSCRIPTS: algorithm, the digest of `transcript.ts`, and who agrees on it: l OpenSSL's libcrypto, g libgcrypt, n nettle, k Linux (6.1,
  * generic C code).
@@ -54,11 +54,21 @@ camellia-256-ecb 00{32} - - 80000000000000000000000000000000 b0c6b88aea518ab09e8
 camellia-256-cbc 603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4 000102030405060708090a0b0c0d0e0f - 6bc1bee22e409f96e93d7e117393172a e6cfa35fc02b134a4d2c0b6737ac3eda - ciphers/Camellia/camellia-cbc.txt
 camellia-256-cfb 603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4 000102030405060708090a0b0c0d0e0f - 6bc1bee22e409f96e93d7e117393172a cf6107bb0cea7d7fb1bd31f5e7b06c93 - ciphers/Camellia/camellia-cfb.txt
 camellia-256-ofb 603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4 000102030405060708090a0b0c0d0e0f - 6bc1bee22e409f96e93d7e117393172a cf6107bb0cea7d7fb1bd31f5e7b06c93 - ciphers/Camellia/camellia-ofb.txt
+aria-128-ecb 000102030405060708090a0b0c0d0e0f - - 00112233445566778899aabbccddeeff d718fbd6ab644c739da95f3be6451778 - RFC5794
+aria-192-ecb 000102030405060708090a0b0c0d0e0f1011121314151617 - - 00112233445566778899aabbccddeeff 26449c1805dbe7aa25a468ce263a9e79 - RFC5794
+aria-256-ecb 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f - - 00112233445566778899aabbccddeeff f92bd7c79fb72e2f2b8f80c1972d24fc - RFC5794
 sm4-ecb 0123456789abcdeffedcba9876543210 - - aaaaaaaabbbbbbbbccccccccddddddddeeeeeeeeffffffffaaaaaaaabbbbbbbb 5ec8143de509cff7b5179f8f474b86192f1d305a7fb17df985f81c8482192304 - ciphers/SM4/draft-ribose-cfrg-sm4-10-ecb.txt
 sm4-cbc 0123456789abcdeffedcba9876543210 000102030405060708090a0b0c0d0e0f - aaaaaaaabbbbbbbbccccccccddddddddeeeeeeeeffffffffaaaaaaaabbbbbbbb 78ebb11cc40b0a48312aaeb2040244cb4cb7016951909226979b0d15dc6a8f6d - ciphers/SM4/draft-ribose-cfrg-sm4-10-cbc.txt
 sm4-ctr 0123456789abcdeffedcba9876543210 000102030405060708090a0b0c0d0e0f - aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbccccccccccccccccddddddddddddddddeeeeeeeeeeeeeeeeffffffffffffffffaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb ac3236cb970cc20791364c395a1342d1a3cbc1878c6f30cd074cce385cdd70c7f234bc0e24c11980fd1286310ce37b926e02fcd0faa0baf38b2933851d824514 - ciphers/SM4/draft-ribose-cfrg-sm4-10-ctr.txt
 sm4-cfb 0123456789abcdeffedcba9876543210 000102030405060708090a0b0c0d0e0f - aaaaaaaabbbbbbbbccccccccddddddddeeeeeeeeffffffffaaaaaaaabbbbbbbb ac3236cb861dd316e6413b4e3c7524b769d4c54ed433b9a0346009beb37b2b3f - ciphers/SM4/draft-ribose-cfrg-sm4-10-cfb.txt
 sm4-ofb 0123456789abcdeffedcba9876543210 000102030405060708090a0b0c0d0e0f - aaaaaaaabbbbbbbbccccccccddddddddeeeeeeeeffffffffaaaaaaaabbbbbbbb ac3236cb861dd316e6413b4e3c7524b71d01aca2487ca582cbf5463e6698539b - ciphers/SM4/draft-ribose-cfrg-sm4-10-ofb.txt
+sm4-gcm 0123456789abcdeffedcba9876543210 00001234567800000000abcd feedfacedeadbeeffeedfacedeadbeefabaddad2 aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbccccccccccccccccddddddddddddddddeeeeeeeeeeeeeeeeffffffffffffffffeeeeeeeeeeeeeeeeaaaaaaaaaaaaaaaa 17f399f08c67d5ee19d0dc9969c4bb7d5fd46fd3756489069157b282bb200735d82710ca5c22f0ccfa7cbf93d496ac15a56834cbcf98c397b4024a2691233b8d 83de3541e4c2b58177e065a9bf7b62ec RFC8998
+sm4-ccm 0123456789abcdeffedcba9876543210 00001234567800000000abcd feedfacedeadbeeffeedfacedeadbeefabaddad2 aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbccccccccccccccccddddddddddddddddeeeeeeeeeeeeeeeeffffffffffffffffeeeeeeeeeeeeeeeeaaaaaaaaaaaaaaaa 48af93501fa62adbcd414cce6034d895dda1bf8f132f042098661572e7483094fd12e518ce062c98acee28d95df4416bed31a2f04476c18bb40c84a74b97dc5b 16842d4fa186f56ab33256971fa110f4 RFC8998
+serpent-192-ecb 800000000000000000000000000000000000000000000000 - - 00{16} 9e274ead9b737bb21efcfca548602689 - NESSIE
+serpent-256-ecb 8000000000000000000000000000000000000000000000000000000000000000 - - 00{16} a223aa1288463c0e2be38ebd825616c0 - NESSIE
+twofish-128-ecb 00{16} - - 00{16} 9f589f5cf6122c32b6bfec2f2ae8c35a - ecb_ival.txt
+twofish-192-ecb 0123456789abcdeffedcba98765432100011223344556677 - - 00{16} cfd1d2e5a9be9cdf501f13b892bd2248 - ecb_ival.txt
+twofish-256-ecb 0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff - - 00{16} 37527be0052334b89f0cfccae87cfa20 - ecb_ival.txt
 seed-ecb 00{16} - - 000102030405060708090a0b0c0d0e0f 5ebac6e0054e166819aff1cc6d346cdb - ciphers/SEED/rfc-4269.txt
 seed-cbc ed2401ad22fa255991bafdb01fefd697 93eb149f92c9905bae5cd34da06c3c8e - b40d7003d9b6904b35622750c91a24575bb9a632364aa26e3ac0cf3a9c9d0dcb f072c5b1a0588c105af8301adcd91dd067f6822155304bf3aad75ceb44341c25 - ciphers/SEED/rfc-4196.txt
 seed-cfb 701ccc4c0e36e512ce077f5af6ccb957 5337ddeaf89a00dd4d58d860de968469 - cc1172f2f80866d0768b25f70fcf6361aab7c627c8488f97525d7d88949beeea a6841e5e4dea28f28d7a83031442c86e5b68d1048cda42452964df577d3c0abc - ciphers/SEED/seed-cfb.txt
@@ -109,7 +119,9 @@ blake2b512 - - - 6162636465666768696a6b6c6d6e6f707172737475767778797a c68ede143e
 blake2s256 - - - 6162636465666768696a6b6c6d6e6f707172737475767778797a bdf88eb1f86a0cdf0e840ba88fa118508369df186c7355b4b16cf79fa2710a12 - hashes/blake2/blake2s.txt
 sm3 - - - 6162636465666768696a6b6c6d6e6f707172737475767778797a b80fe97a4da24afc277564f66a359ef440462ad28dcc6d63adb24d5c20a61595 - hashes/SM3/oscca.txt
 ripemd160 - - - 6162636465666768696a6b6c6d6e6f707172737475767778797a f71c27109c692c1b56bbdceb5b9d2865b3708dbc - hashes/ripemd160/ripevectors.txt
+whirlpool - - - 616263 4e2448a4c6f486bb16b6562c73b4020bf3043e3a731bce721ae1b303d97e6d4c7181eebdb6c57e277d0e34957114cbd6c797fc9d95d8b582d225292076d4eef5 - ISO10118-3
 md5 - - - 6162636465666768696a6b6c6d6e6f707172737475767778797a c3fcd3d76192e4007dfb496cca67e13b - hashes/MD5/rfc-1321.txt
+md4 - - - 616263 a448017aaf21d8525fc10ae87aa6729d - RFC1320
 hmac-sha1 4a656665 - - 7768617420646f2079612077616e7420666f72206e6f7468696e673f effcdf6ae5eb2fa2d27416d5f184df9c259a7c79 - HMAC/rfc-2202-sha1.txt
 hmac-sha224 4a656665 - - 7768617420646f2079612077616e7420666f72206e6f7468696e673f a30e01098bc6dbbf45690f3a7e9e6d0f8bbea2a39e6148008fd05e44 - HMAC/rfc-4231-sha224.txt
 hmac-sha256 4a656665 - - 7768617420646f2079612077616e7420666f72206e6f7468696e673f 5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843 - HMAC/rfc-4231-sha256.txt
@@ -124,66 +136,66 @@ cmac-des-ede3 8aa83bf8cbda10620bc1bf19fbb6cd58bc313d4a371ca8b5 - - 6bc1bee22e409
 `;
 
 const TRANSCRIPTS = `
-aes-128-ecb c4e95c489e0c1709a04347787bf5ae1e kl
-aes-128-cbc dedfc87b5d29f8bc8023240b9863bf43 kl
-aes-128-ctr 1870b1c76cb107b931bcb4d52a29df40 kl
-aes-128-cfb 75de96b804d347ee4cc2725edaea56f7 kl
-aes-128-cfb8 0a3fa35a18f15c35a6cc5113092e0277 l
+aes-128-ecb c4e95c489e0c1709a04347787bf5ae1e gkln
+aes-128-cbc dedfc87b5d29f8bc8023240b9863bf43 gkln
+aes-128-ctr 1870b1c76cb107b931bcb4d52a29df40 gkln
+aes-128-cfb 75de96b804d347ee4cc2725edaea56f7 gkln
+aes-128-cfb8 0a3fa35a18f15c35a6cc5113092e0277 gln
 aes-128-cfb1 f20c4022147e65a5b5c628b76509348a l
-aes-128-ofb d5bdc6c465fffc895fd6c76ff9ce1823 kl
-aes-128-xts dcd3dcffaf51b758c07b68f9a481047d kl
-aes-128-gcm 7185fde31a4dc45f61a05d5939516879 kl
-aes-128-ccm 1aa499cfa01284035d224771a76a8164 kl
-aes-128-ocb 8f462a2777a87d5c1266e342cdbd08e4 l
-aes-192-ecb 9e34c7405fbdd08ef08dc70321e90b7e kl
-aes-192-cbc 6f594da8803065c22ae89d16a8da6f80 kl
-aes-192-ctr 5c24417e63795e5884a2c7d34e49b3be kl
-aes-192-cfb 355150227e41a54bde17048a5182d718 kl
-aes-192-cfb8 530cb317f679c18346e12132a884e290 l
+aes-128-ofb d5bdc6c465fffc895fd6c76ff9ce1823 gkl
+aes-128-xts dcd3dcffaf51b758c07b68f9a481047d gkln
+aes-128-gcm 7185fde31a4dc45f61a05d5939516879 gkln
+aes-128-ccm 1aa499cfa01284035d224771a76a8164 gkln
+aes-128-ocb 8f462a2777a87d5c1266e342cdbd08e4 gl
+aes-192-ecb 9e34c7405fbdd08ef08dc70321e90b7e gkln
+aes-192-cbc 6f594da8803065c22ae89d16a8da6f80 gkln
+aes-192-ctr 5c24417e63795e5884a2c7d34e49b3be gkln
+aes-192-cfb 355150227e41a54bde17048a5182d718 gkln
+aes-192-cfb8 530cb317f679c18346e12132a884e290 gln
 aes-192-cfb1 24cc79625b12dcad4a1c1d67a48e4b7d l
-aes-192-ofb b289e71cf635aebda86074b706f91599 kl
-aes-192-xts c1d6d980c40094c7d00761fb74da60bb k
-aes-192-gcm 99ce612e9cf455d95cbb388b4d94ef66 kl
-aes-192-ccm 68e807a87d4853229e6ecd4ab110dece kl
-aes-192-ocb 5a3b92af67e93faa6dfb3e8af882fb00 l
-aes-256-ecb 41178fe1f7f2b9f5d5fe7ec9742b3b19 kl
-aes-256-cbc e1ebef222d3ed20f328b9e64f6361490 kl
-aes-256-ctr d8204898c7a7a7d2d8e1bdd009246c3c kl
-aes-256-cfb c8604790557e6f49915fc8502891432c kl
-aes-256-cfb8 778624389a4c1833132507124220bda2 l
+aes-192-ofb b289e71cf635aebda86074b706f91599 gkl
+aes-192-xts c1d6d980c40094c7d00761fb74da60bb gkn
+aes-192-gcm 99ce612e9cf455d95cbb388b4d94ef66 gkln
+aes-192-ccm 68e807a87d4853229e6ecd4ab110dece gkln
+aes-192-ocb 5a3b92af67e93faa6dfb3e8af882fb00 gl
+aes-256-ecb 41178fe1f7f2b9f5d5fe7ec9742b3b19 gkln
+aes-256-cbc e1ebef222d3ed20f328b9e64f6361490 gkln
+aes-256-ctr d8204898c7a7a7d2d8e1bdd009246c3c gkln
+aes-256-cfb c8604790557e6f49915fc8502891432c gkln
+aes-256-cfb8 778624389a4c1833132507124220bda2 gln
 aes-256-cfb1 924a673876383397f37e8c530e2b24f7 l
-aes-256-ofb b096554a8105614a03ac9f44e5f2f77b kl
-aes-256-xts bcbccd4cc96ccf998bbf4aac023365b5 kl
-aes-256-gcm f97b6b76a9dc7781ab09ee04f68479ca kl
-aes-256-ccm bbace9f5d260c8ccf612e8921b6ff5aa kl
-aes-256-ocb 6668bff2bb0364cfbbe2deadbf33001f l
-camellia-128-ecb 3bdc0e64d20217ac0edee232444824e9 kl
-camellia-128-cbc 8ad24ea9948072dc90c1d96e150f6311 kl
-camellia-128-ctr 566c0dd20e088732080eb1c5640c2fbd kl
-camellia-128-cfb a5470aa857f3204cec33440b72fd9433 kl
-camellia-128-cfb8 39a5df14874f946f1d69ceeaecfc8d8d l
+aes-256-ofb b096554a8105614a03ac9f44e5f2f77b gkl
+aes-256-xts bcbccd4cc96ccf998bbf4aac023365b5 gkln
+aes-256-gcm f97b6b76a9dc7781ab09ee04f68479ca gkln
+aes-256-ccm bbace9f5d260c8ccf612e8921b6ff5aa gkln
+aes-256-ocb 6668bff2bb0364cfbbe2deadbf33001f gl
+camellia-128-ecb 3bdc0e64d20217ac0edee232444824e9 gkln
+camellia-128-cbc 8ad24ea9948072dc90c1d96e150f6311 gkln
+camellia-128-ctr 566c0dd20e088732080eb1c5640c2fbd gkln
+camellia-128-cfb a5470aa857f3204cec33440b72fd9433 gkln
+camellia-128-cfb8 39a5df14874f946f1d69ceeaecfc8d8d gln
 camellia-128-cfb1 c2e7fe933cd9302e3bf17fa6062a4541 l
-camellia-128-ofb 7e42a472457d2c4e7b1fab181d0cd8ed kl
-camellia-128-xts d28b5be0ad0ab713b212ba36a407c04a k
-camellia-128-gcm f196d4fd8dc685f56a2962578c111ccb k
-camellia-192-ecb b39c4f33e555a1739a51368134a0740f kl
-camellia-192-cbc 87cd19d9f76b31c6e7a560351ba8e058 kl
-camellia-192-ctr 512f16aa70fd302dcad3cd6916481c55 kl
-camellia-192-cfb df8f295072cc8050288179d80db077ba kl
-camellia-192-cfb8 2424d9f6861fdd8d63cb0de2b55f2056 l
+camellia-128-ofb 7e42a472457d2c4e7b1fab181d0cd8ed gkl
+camellia-128-xts d28b5be0ad0ab713b212ba36a407c04a gkn
+camellia-128-gcm f196d4fd8dc685f56a2962578c111ccb gkn
+camellia-192-ecb b39c4f33e555a1739a51368134a0740f gkln
+camellia-192-cbc 87cd19d9f76b31c6e7a560351ba8e058 gkln
+camellia-192-ctr 512f16aa70fd302dcad3cd6916481c55 gkln
+camellia-192-cfb df8f295072cc8050288179d80db077ba gkln
+camellia-192-cfb8 2424d9f6861fdd8d63cb0de2b55f2056 gln
 camellia-192-cfb1 a7b45e6fc8e197c7ef57349c8b63e8b1 l
-camellia-192-ofb 728bc89bc643bed0c65d319f743f63f0 kl
-camellia-192-xts dc8b45f96fe3d404edf9ae97bbaca0c8 k
-camellia-192-gcm c5773caaf500beae7caf6a7d115e37f3 k
-camellia-256-ecb 6ea6610d6ebb19d8298a9f0a065e8d3b kl
-camellia-256-cbc 84f11c608eee550c92230f1c0ec7c661 kl
-camellia-256-ctr 2df9f26a9239a0d8e792b3c0eeb850c2 kl
-camellia-256-cfb ea5c6bc1a1babfd45c110eb4aeb5557f kl
-camellia-256-cfb8 1f95f5413720d9a0ab4cc9d0e04f5a66 l
+camellia-192-ofb 728bc89bc643bed0c65d319f743f63f0 gkl
+camellia-192-xts dc8b45f96fe3d404edf9ae97bbaca0c8 gkn
+camellia-192-gcm c5773caaf500beae7caf6a7d115e37f3 gkn
+camellia-256-ecb 6ea6610d6ebb19d8298a9f0a065e8d3b gkln
+camellia-256-cbc 84f11c608eee550c92230f1c0ec7c661 gkln
+camellia-256-ctr 2df9f26a9239a0d8e792b3c0eeb850c2 gkln
+camellia-256-cfb ea5c6bc1a1babfd45c110eb4aeb5557f gkln
+camellia-256-cfb8 1f95f5413720d9a0ab4cc9d0e04f5a66 gln
 camellia-256-cfb1 1c34396b0481b0b34f7357131b98bd87 l
-camellia-256-ofb 3aa119af66df885d7a2afe6110861873 kl
-camellia-256-xts 2aecf4ca6647e29f6f86c020022ed643 k
-camellia-256-gcm a19c2213f693d1506381c9aa8694d90a k
+camellia-256-ofb 3aa119af66df885d7a2afe6110861873 gkl
+camellia-256-xts 2aecf4ca6647e29f6f86c020022ed643 gkn
+camellia-256-gcm a19c2213f693d1506381c9aa8694d90a gkn
 aria-128-ecb f439fd6501daa4b7eae17e880a9ba5fb l
 aria-128-cbc 79a8ac8c704d03ce9bf1c312728f36e1 l
 aria-128-ctr 861832b4a6c2e80fee40d0ce0dbbc605 l
@@ -211,135 +223,137 @@ aria-256-cfb1 a699fe3d76ca3a706b3d4ea1c91ffdd7 l
 aria-256-ofb 94dc967ab3a6a68dbd54f93c7d7af114 l
 aria-256-gcm 337d99e417062cf922c6328dfe3c5a2f l
 aria-256-ccm ce1009dbb2f48510fc9ac544a046a625 l
-sm4-ecb c69fb14a7ccbbffed938fc2c7c83bb66 l
-sm4-cbc 812b7d20e7dee5de35e0d98c7694ea5b l
-sm4-ctr 7c75ea691c923f8c5cfc0df7a48f6bc8 l
-sm4-cfb 20ed16314df07a4d9f5b064829d03f29 l
-sm4-ofb b670894c8a61d18be9685cc13f6c1c68 l
-serpent-128-ecb a4be7abad241f5a1a91b339c6912344d k
-serpent-128-cbc 4807fcd83b165e101e9cf9aeae7a6729 k
-serpent-128-ctr 2eea3b8714b17b38acda522a1e414a25 k
-serpent-128-cfb 5b71eb9db3f197ac91a949b9c9be56fe k
-serpent-128-ofb 011f5632aec516fb795a0de6db81a3d4 k
-serpent-128-xts 335208752436636eb1461f02358cd768 k
-serpent-128-gcm caf38bf1ab46f64dbbf1dfe3296212e6 k
-serpent-192-ecb b02b267c1f270ab3876aa435e013cea4 k
-serpent-192-cbc 6076550fb9a91e8508569cc370e1b5fb k
-serpent-192-ctr 0c59b7ebd4258f9d095943f10edbcc0b k
-serpent-192-cfb d043dc4e8e707b938f457336f98441b1 k
-serpent-192-ofb b6c91617461d57756cc2aca3c708a2ab k
-serpent-192-xts 3d07c6ac65dd01a27c9092e5180f89d9 k
-serpent-192-gcm 3deb1d9b3c025aa19ea236a5c969f038 k
-serpent-256-ecb ab28b4359ba2454804a0b562bc79ce1a k
-serpent-256-cbc e676614cba89b0c238d9ed024c8afbb3 k
-serpent-256-ctr 0fb86635e07b07a98977674fccc8592f k
-serpent-256-cfb 180f8c691c0dbfe8240bfeb650e2a2a6 k
-serpent-256-ofb 057aad46f2593b34da1f07a3e7edcd12 k
-serpent-256-xts 56051b711d9de6343255fa72a4b1c7dd k
-serpent-256-gcm ea92ba7f3adc66d312909fa86e8f90e2 k
-twofish-128-ecb 1184ae40b04174da98da56640da16f36 k
-twofish-128-cbc 2bbaf11b473f3d57caedab832f2d9f41 k
-twofish-128-ctr e52ff6f75c1ecb3893b06d56cd544e02 k
-twofish-128-cfb bd7c56b9bb843faf4ffc5bd2ff720caf k
-twofish-128-ofb 4ca6b94985d788747f154abeb7247f90 k
-twofish-128-xts 9ad3ff3fa7e00a1d0cc5a69f5a2aebe8 k
-twofish-128-gcm 7dbd67f5cd77acb46436d201cb91e116 k
-twofish-192-ecb 94534367c45b527fcd421ba5b9a312c8 k
-twofish-192-cbc 60c127fd9500a23d4d1c4b565d246af5 k
-twofish-192-ctr 0a356e3deb27b7f90904c307955c51b8 k
-twofish-192-cfb 6e9aab0e6cbd077af71555ad5786650d k
+sm4-ecb c69fb14a7ccbbffed938fc2c7c83bb66 gl
+sm4-cbc 812b7d20e7dee5de35e0d98c7694ea5b gl
+sm4-ctr 7c75ea691c923f8c5cfc0df7a48f6bc8 gl
+sm4-cfb 20ed16314df07a4d9f5b064829d03f29 gl
+sm4-ofb b670894c8a61d18be9685cc13f6c1c68 gl
+sm4-gcm 2104cf4ef0d300fbdbfaf14683b910ba g
+sm4-ccm 3c33478d75fd339e9f1592516df064ad g
+serpent-128-ecb a4be7abad241f5a1a91b339c6912344d gkn
+serpent-128-cbc 4807fcd83b165e101e9cf9aeae7a6729 gkn
+serpent-128-ctr 2eea3b8714b17b38acda522a1e414a25 gkn
+serpent-128-cfb 5b71eb9db3f197ac91a949b9c9be56fe gkn
+serpent-128-ofb 011f5632aec516fb795a0de6db81a3d4 gk
+serpent-128-xts 335208752436636eb1461f02358cd768 gkn
+serpent-128-gcm caf38bf1ab46f64dbbf1dfe3296212e6 gkn
+serpent-192-ecb b02b267c1f270ab3876aa435e013cea4 gkn
+serpent-192-cbc 6076550fb9a91e8508569cc370e1b5fb gkn
+serpent-192-ctr 0c59b7ebd4258f9d095943f10edbcc0b gkn
+serpent-192-cfb d043dc4e8e707b938f457336f98441b1 gkn
+serpent-192-ofb b6c91617461d57756cc2aca3c708a2ab gk
+serpent-192-xts 3d07c6ac65dd01a27c9092e5180f89d9 gkn
+serpent-192-gcm 3deb1d9b3c025aa19ea236a5c969f038 gkn
+serpent-256-ecb ab28b4359ba2454804a0b562bc79ce1a gkn
+serpent-256-cbc e676614cba89b0c238d9ed024c8afbb3 gkn
+serpent-256-ctr 0fb86635e07b07a98977674fccc8592f gkn
+serpent-256-cfb 180f8c691c0dbfe8240bfeb650e2a2a6 gkn
+serpent-256-ofb 057aad46f2593b34da1f07a3e7edcd12 gk
+serpent-256-xts 56051b711d9de6343255fa72a4b1c7dd gkn
+serpent-256-gcm ea92ba7f3adc66d312909fa86e8f90e2 gkn
+twofish-128-ecb 1184ae40b04174da98da56640da16f36 gkn
+twofish-128-cbc 2bbaf11b473f3d57caedab832f2d9f41 gkn
+twofish-128-ctr e52ff6f75c1ecb3893b06d56cd544e02 gkn
+twofish-128-cfb bd7c56b9bb843faf4ffc5bd2ff720caf gkn
+twofish-128-ofb 4ca6b94985d788747f154abeb7247f90 gk
+twofish-128-xts 9ad3ff3fa7e00a1d0cc5a69f5a2aebe8 gkn
+twofish-128-gcm 7dbd67f5cd77acb46436d201cb91e116 gkn
+twofish-192-ecb 94534367c45b527fcd421ba5b9a312c8 kn
+twofish-192-cbc 60c127fd9500a23d4d1c4b565d246af5 kn
+twofish-192-ctr 0a356e3deb27b7f90904c307955c51b8 kn
+twofish-192-cfb 6e9aab0e6cbd077af71555ad5786650d kn
 twofish-192-ofb 7c2b703f62ba99d71836e2623e52c05f k
-twofish-192-xts 66595c266e7a2ba9b9a7a1a1be5351c4 k
-twofish-192-gcm 2271ac85ecd487d8ee3df9eac07bf1be k
-twofish-256-ecb 65ff296aa500f0c0da17215c241eaba9 k
-twofish-256-cbc 7602ee4638ef4061d8fa0425084bdc77 k
-twofish-256-ctr a033c3b7e6886c095cce9d803e9def55 k
-twofish-256-cfb 51020de655b8b4b057b0bb5effe881eb k
-twofish-256-ofb dedca402036e07ff918f0a032ed31f22 k
-twofish-256-xts 1d8e1d3279fe469904781bbdf29bebae k
-twofish-256-gcm e8c3a26061c1e256166aa5eac1350969 k
-seed-ecb 3bdcfb1e77da0a0d2f4a166a954c6202 kl
-seed-cbc 6fa7afa9af7771576fe1c631d7b12756 kl
-seed-cfb c509d83f61462b45b42c621d8b497426 kl
-seed-ofb a052019421138afd4710ee268d3b5671 kl
-des-ede3 dfc203a08e426229af15aa2a05821b4c kl
-des-ede3-cbc 7ca5a777a3fd4b60fd02cd79eb1c84d6 kl
-des-ede3-cfb e798e024f1d8864c9894b05da8bba04e kl
-des-ede3-cfb8 d20378658497fc30d8ac6e61dac6e6ba l
+twofish-192-xts 66595c266e7a2ba9b9a7a1a1be5351c4 kn
+twofish-192-gcm 2271ac85ecd487d8ee3df9eac07bf1be kn
+twofish-256-ecb 65ff296aa500f0c0da17215c241eaba9 gkn
+twofish-256-cbc 7602ee4638ef4061d8fa0425084bdc77 gkn
+twofish-256-ctr a033c3b7e6886c095cce9d803e9def55 gkn
+twofish-256-cfb 51020de655b8b4b057b0bb5effe881eb gkn
+twofish-256-ofb dedca402036e07ff918f0a032ed31f22 gk
+twofish-256-xts 1d8e1d3279fe469904781bbdf29bebae gkn
+twofish-256-gcm e8c3a26061c1e256166aa5eac1350969 gkn
+seed-ecb 3bdcfb1e77da0a0d2f4a166a954c6202 gkl
+seed-cbc 6fa7afa9af7771576fe1c631d7b12756 gkl
+seed-cfb c509d83f61462b45b42c621d8b497426 gkl
+seed-ofb a052019421138afd4710ee268d3b5671 gkl
+des-ede3 dfc203a08e426229af15aa2a05821b4c gkln
+des-ede3-cbc 7ca5a777a3fd4b60fd02cd79eb1c84d6 gkln
+des-ede3-cfb e798e024f1d8864c9894b05da8bba04e gkln
+des-ede3-cfb8 d20378658497fc30d8ac6e61dac6e6ba gln
 des-ede3-cfb1 d6ccc8db3f17bcaa415898ca4e4bdf0d l
-des-ede3-ofb 9694350d72f81901bab0bd8b8a0ce76b kl
+des-ede3-ofb 9694350d72f81901bab0bd8b8a0ce76b gkl
 des-ede f4e1b260a7ce1bb681590154e7a904f4 l
 des-ede-cbc 073d9ca398ef57d199a0d81966b4def4 l
 des-ede-cfb f8bcf4e7496ecf1e1a881d4f4099a77c l
 des-ede-ofb c58a5f205fc8eff8a4d371a1d6404df2 l
-des-ecb e8d4600d81430131f1222aa90509b37a kl
-des-cbc f2c0bfec32c79992d7385d80438112ab kl
-des-cfb 2324bc88312cbc13ffa9f42bd7a4e512 kl
-des-cfb8 aee23da67e5dde167a404c4b9149e84d l
+des-ecb e8d4600d81430131f1222aa90509b37a gkln
+des-cbc f2c0bfec32c79992d7385d80438112ab gkln
+des-cfb 2324bc88312cbc13ffa9f42bd7a4e512 gkln
+des-cfb8 aee23da67e5dde167a404c4b9149e84d gln
 des-cfb1 c1df526e605aaba7c59bd4835dbbea17 l
-des-ofb cd5514a45a4b491f311349ae39748f67 kl
-cast5-ecb 88985757a3900990740a375cf9bbe08b kl
-cast5-cbc 6a6addcd9ae843b26f7e7069fcad2ffc kl
-cast5-ctr b6fcb2ab134eb7dc5acf7306149b3167 k
-cast5-cfb 25c5dd562a00c72402b362cf95e9e72e kl
-cast5-ofb 43dc6977b6ae8a349794fa6c5a910b50 kl
-bf-ecb 09b3d9829dd48bf9638dba9ef535c712 kl
-bf-cbc 54bac7d69546d052e0ca59aa7c94263c kl
-bf-ctr f8495aff892817e41ef793817379159f k
-bf-cfb 1e45b0446a0a82cc38bbd1488eae76df kl
-bf-ofb fc1f637d53c7db1b6262d31c14004db4 kl
-chacha20 0d62a04f0028977e44a011450e67aa2c kl
-chacha20-poly1305 ea7618a68b94df490f2cdc6135c6ff17 kl
-rc4 a16fafc06f3d3f2e006c640cfee7c156 l
-rc4-40 b60f3e1c9ed19c2970839e5ffc09a02c l
-sha1 38a610f885b1a3b4aab05b6a0457697f kl
-sha224 8855be435353b496cf363682661a6e0a kl
-sha256 1f056f161ded53ea62ccc55501a0fc65 kl
-sha384 a7bbcb3122d477f1c2488ba2fea4e969 kl
-sha512 e594fd7577e5fae79939ae1567e8593b kl
-sha512-224 8640021b3ec7a74c7364e1cd4ef5bfca l
-sha512-256 5defe771afd52e6afee33321e15410a2 l
-sha3-224 3b4cccfb2d160ea33db9e6a8e56b9ceb kl
-sha3-256 7c0c0ea34b8353f98b54f2478a8b59cb kl
-sha3-384 53adc0ca208dac8ff47ebb4e6e925ba1 kl
-sha3-512 6a283552d1d1f87e967c32f2e8a1f1a1 kl
-shake128 60bc7310ea4a54caa0f5566a5db129f3 l
-shake256 5af9deebb7be7e07138bbd5be0a15899 l
-blake2b512 b820ec3d525cdfe03898a80347a6eca5 kl
-blake2s256 5a51b5788efaff1f1b42dc37c3a8be14 l
-sm3 6d7215364048b8f53cee5efccad4e2fd l
-ripemd160 44c0003ed14f6f1c7338134bff66a2c9 kl
-whirlpool 4cba69cd518ff00e3630028ff5a90dc5 kl
+des-ofb cd5514a45a4b491f311349ae39748f67 gkl
+cast5-ecb 88985757a3900990740a375cf9bbe08b gkln
+cast5-cbc 6a6addcd9ae843b26f7e7069fcad2ffc gkln
+cast5-ctr b6fcb2ab134eb7dc5acf7306149b3167 gkn
+cast5-cfb 25c5dd562a00c72402b362cf95e9e72e gkln
+cast5-ofb 43dc6977b6ae8a349794fa6c5a910b50 gkl
+bf-ecb 09b3d9829dd48bf9638dba9ef535c712 gkln
+bf-cbc 54bac7d69546d052e0ca59aa7c94263c gkln
+bf-ctr f8495aff892817e41ef793817379159f gkn
+bf-cfb 1e45b0446a0a82cc38bbd1488eae76df gkln
+bf-ofb fc1f637d53c7db1b6262d31c14004db4 gkl
+chacha20 0d62a04f0028977e44a011450e67aa2c gkln
+chacha20-poly1305 ea7618a68b94df490f2cdc6135c6ff17 gkln
+rc4 a16fafc06f3d3f2e006c640cfee7c156 gln
+rc4-40 b60f3e1c9ed19c2970839e5ffc09a02c gln
+sha1 38a610f885b1a3b4aab05b6a0457697f gkln
+sha224 8855be435353b496cf363682661a6e0a gkln
+sha256 1f056f161ded53ea62ccc55501a0fc65 gkln
+sha384 a7bbcb3122d477f1c2488ba2fea4e969 gkln
+sha512 e594fd7577e5fae79939ae1567e8593b gkln
+sha512-224 8640021b3ec7a74c7364e1cd4ef5bfca gln
+sha512-256 5defe771afd52e6afee33321e15410a2 gln
+sha3-224 3b4cccfb2d160ea33db9e6a8e56b9ceb gkln
+sha3-256 7c0c0ea34b8353f98b54f2478a8b59cb gkln
+sha3-384 53adc0ca208dac8ff47ebb4e6e925ba1 gkln
+sha3-512 6a283552d1d1f87e967c32f2e8a1f1a1 gkln
+shake128 60bc7310ea4a54caa0f5566a5db129f3 gl
+shake256 5af9deebb7be7e07138bbd5be0a15899 gln
+blake2b512 b820ec3d525cdfe03898a80347a6eca5 gkl
+blake2s256 5a51b5788efaff1f1b42dc37c3a8be14 gl
+sm3 6d7215364048b8f53cee5efccad4e2fd gln
+ripemd160 44c0003ed14f6f1c7338134bff66a2c9 gkln
+whirlpool 4cba69cd518ff00e3630028ff5a90dc5 gkl
 md5-sha1 cf703faaee0178b14e810ce417cf5abc l
-md5 d6923a3bb27861cfe13c09c069a5f7d4 kl
-md4 c2c7a440d543a695c2beeb7e1bf273f0 kl
-hmac-sha1 8e24a49ef04aa1420cef08cc7f1837d5 kl
-hmac-sha224 1e4375f6522bf98b36f947a91cf10e0f kl
-hmac-sha256 ba596bbf93baee229cb9570827efcf03 kl
-hmac-sha384 a61cf08b72ad78cb0f3bbb9d99174aab kl
-hmac-sha512 3c16e6cef5efce976800f8be2792a49e kl
-hmac-sha512-224 362d89680d22f6264c240a05cfbdfea0 l
-hmac-sha512-256 d0ee13ab4bf363c0f6a46b20d0fe4d0e l
-hmac-sha3-224 b88d333e193fe60f8de149bbdc86dad6 kl
-hmac-sha3-256 b1cec45e3d853ef67d1a99a8f9db6519 kl
-hmac-sha3-384 3b2e895a56589095c19ff798d3c43ed4 kl
-hmac-sha3-512 b1ca9b4dae5a135fc25e1fba27b5e243 kl
-hmac-blake2b512 e49f7f418c460d86d0ccccc4c5a53e42 kl
-hmac-blake2s256 301740f5bd9bddd4e11afb74c45bea25 l
-hmac-sm3 ec586b42c5f88ce9566809cd31ba20fe l
-hmac-ripemd160 98cff623f0d5deec444d55d86706b6eb kl
-hmac-whirlpool b2c24de893fad39232ab1a3d2031c57b kl
+md5 d6923a3bb27861cfe13c09c069a5f7d4 gkln
+md4 c2c7a440d543a695c2beeb7e1bf273f0 gkln
+hmac-sha1 8e24a49ef04aa1420cef08cc7f1837d5 gkln
+hmac-sha224 1e4375f6522bf98b36f947a91cf10e0f gkln
+hmac-sha256 ba596bbf93baee229cb9570827efcf03 gkln
+hmac-sha384 a61cf08b72ad78cb0f3bbb9d99174aab gkln
+hmac-sha512 3c16e6cef5efce976800f8be2792a49e gkln
+hmac-sha512-224 362d89680d22f6264c240a05cfbdfea0 gln
+hmac-sha512-256 d0ee13ab4bf363c0f6a46b20d0fe4d0e gln
+hmac-sha3-224 b88d333e193fe60f8de149bbdc86dad6 gkln
+hmac-sha3-256 b1cec45e3d853ef67d1a99a8f9db6519 gkln
+hmac-sha3-384 3b2e895a56589095c19ff798d3c43ed4 gkln
+hmac-sha3-512 b1ca9b4dae5a135fc25e1fba27b5e243 gkln
+hmac-blake2b512 e49f7f418c460d86d0ccccc4c5a53e42 gkl
+hmac-blake2s256 301740f5bd9bddd4e11afb74c45bea25 gl
+hmac-sm3 ec586b42c5f88ce9566809cd31ba20fe gln
+hmac-ripemd160 98cff623f0d5deec444d55d86706b6eb gkln
+hmac-whirlpool b2c24de893fad39232ab1a3d2031c57b gkl
 hmac-md5-sha1 626a8f181f402b7211d8e2f9a41a02d3 l
-hmac-md5 ddec1764ed5d8843392b54f608bd76a4 kl
-hmac-md4 8a0f6644932dad8e79c713c8b93a28fa kl
-cmac-aes-128 9af6a147c7c0f96564b2960b3e8485cf kl
-cmac-aes-192 719f7deacce72a6d5748bc95a86937db kl
-cmac-aes-256 6dd725e25252bf27aec68a16db234bf6 kl
-cmac-camellia-128 b34e3edc01d1e96b2805fa84525fa31c kl
-cmac-camellia-192 18df08bd4946511797ce05b2b9bfd1b5 kl
-cmac-camellia-256 84338b197519d2322a331828af111aae kl
-cmac-sm4 6f5060bb518953df786e1d4c81b093ae l
-cmac-des-ede3 2170b90d0f1f2af310a988eee8238edb kl
+hmac-md5 ddec1764ed5d8843392b54f608bd76a4 gkln
+hmac-md4 8a0f6644932dad8e79c713c8b93a28fa gkln
+cmac-aes-128 9af6a147c7c0f96564b2960b3e8485cf gkln
+cmac-aes-192 719f7deacce72a6d5748bc95a86937db gkln
+cmac-aes-256 6dd725e25252bf27aec68a16db234bf6 gkln
+cmac-camellia-128 b34e3edc01d1e96b2805fa84525fa31c gkln
+cmac-camellia-192 18df08bd4946511797ce05b2b9bfd1b5 gkln
+cmac-camellia-256 84338b197519d2322a331828af111aae gkln
+cmac-sm4 6f5060bb518953df786e1d4c81b093ae gl
+cmac-des-ede3 2170b90d0f1f2af310a988eee8238edb gkln
 `;
 
 export interface PublishedAnswer {

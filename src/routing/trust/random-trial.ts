@@ -122,7 +122,9 @@ function aeadParts(
   bytes: number,
 ): Pick<Message, 'iv' | 'aad' | 'forged'> {
   const aad = random.bytes(oneIn(random, 12) ? random.integer(4000, 70_000) : random.integer(0, 70));
-  const iv = random.bytes(oneIn(random, 8) ? random.integer(...algorithm.ivRange) : algorithm.ivBytes);
+  const iv = random.bytes(
+    oneIn(random, 8) ? random.integer(...ivRange(algorithm, bytes)) : algorithm.ivBytes,
+  );
   if (task !== 'decrypt' || !oneIn(random, 4)) return { iv, aad };
   const forged = random.pick([
     'tag' as const,
@@ -130,4 +132,10 @@ function aeadParts(
     ...(aad.length > 0 ? ['aad' as const] : []),
   ]);
   return { iv, aad, forged };
+}
+
+/** CCM has 15 bytes for the nonce and the length of the text together. */
+function ivRange({ mode, ivRange: [least, most] }: AeadAlgorithm, bytes: number): readonly [number, number] {
+  const left = mode === 'ccm' && bytes >= 2 ** 16 ? 12 : most;
+  return [least, Math.min(most, left)];
 }

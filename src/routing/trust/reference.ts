@@ -3,7 +3,7 @@ import type { Algorithm } from '../../algorithms.js';
 import type { Direction, Driver } from '../../drivers/driver.js';
 import { allDrivers, type DriverChoice, libraryDrivers } from '../../drivers/registry.js';
 import { type Outcome, optionsOf, type Sealed } from './perform.js';
-import { mayRefuse } from './refusal.js';
+import { mayRefuse, undecided } from './refusal.js';
 import { keyAt, type Message, type Trial } from './trial.js';
 
 export interface Reference {
@@ -57,7 +57,7 @@ export function sealedBy(reference: Reference, trial: Trial): Sealed[][] | undef
   return sealed;
 }
 
-/** The right outcome of a message, or undefined where the reference does not take it. @throws what its driver throws */
+/** The right outcome of a message, or undefined where the reference does not take it. @throws where it ran out of something */
 export function answerOf(
   { choice }: Reference,
   { algorithm, task, tagBytes, outputBytes }: Trial,
@@ -95,7 +95,8 @@ export function answerOf(
       }
     }
   } catch (error) {
-    if (mayRefuse(error)) return undefined;
-    throw error;
+    if (undecided(error) && !mayRefuse(error)) throw error;
+    // Its own failure is told where it is tried itself; here it is one that cannot be asked.
+    return undefined;
   }
 }
