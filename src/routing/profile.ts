@@ -5,7 +5,7 @@
  * one the measurement is not used, and a note says so: a wrong profile is worse than none, which means software. A file that is damaged,
  * foreign or hostile is told and not used either, and never an error for who only reads it.
  */
-import { findAlgorithm } from '../algorithms.js';
+import { type Algorithm, findAlgorithm } from '../algorithms.js';
 import type { Driver } from '../drivers/driver.js';
 import { allDrivers } from '../drivers/registry.js';
 import { HwcryptError } from '../errors.js';
@@ -351,29 +351,40 @@ export class Profile {
     if (algorithm === undefined) return note('DAMAGED', 'there is no such algorithm');
     const change = driversDifference(entry.drivers, this.#present());
     if (change !== undefined) return note('DRIVERS_CHANGED', change);
-    const able = ableTo(algorithm, this.#drivers, this.#listed);
     for (const { driver: label, kernelDriver, priority } of entry.implementations) {
-      const now = able.find((one) => one.label === label);
+      const now = this.#behind(algorithm, label);
       if (now === undefined) return note('KERNEL_DRIVER_CHANGED', `${label} (${kernelDriver}) is gone`);
-      const { implementation } = now;
-      const [bound, level] = [implementation?.kernelDriver ?? label, implementation?.priority];
-      if (bound !== kernelDriver) {
-        return note('KERNEL_DRIVER_CHANGED', `behind ${label} is ${bound} now, and was ${kernelDriver}`);
+      if (now.kernelDriver !== kernelDriver) {
+        const what = `behind ${label} is ${now.kernelDriver} now, and was ${kernelDriver}`;
+        return note('KERNEL_DRIVER_CHANGED', what);
       }
-      if (level !== priority) {
-        const what = `the priority of ${kernelDriver} is ${level ?? 'unknown'} now, and was ${priority ?? 'unknown'}`;
+      if (now.priority !== priority) {
+        const what = `the priority of ${kernelDriver} is ${now.priority ?? 'unknown'} now, and was ${priority ?? 'unknown'}`;
         return note('KERNEL_DRIVER_CHANGED', what);
       }
     }
     // Somebody who measured with some drivers only has not asked for the others.
     const measured = new Set(entry.implementations.map(({ driver }) => driver.split(':', 1)[0]));
-    const added = able.find(
-      ({ label, kernelDriver, driver }) =>
+    const added = ableTo(algorithm, this.#drivers, this.#listed).find(
+      ({ kernelDriver, driver }) =>
         kernelDriver !== undefined &&
         measured.has(driver.name) &&
-        !entry.implementations.some((own) => own.driver === label),
+        !entry.implementations.some((own) => own.kernelDriver === kernelDriver),
     );
     return added && note('KERNEL_DRIVER_CHANGED', `${added.label} is new`);
+  }
+
+  /** Who does the work of a driver by its label now; undefined where nobody does. */
+  #behind(
+    algorithm: Algorithm,
+    label: string,
+  ): { readonly kernelDriver: string; readonly priority: number | undefined } | undefined {
+    const [name, kernelDriver] = label.split(/:(.*)/s) as [string, string | undefined];
+    const driver = this.#drivers.find((own) => own.name === name);
+    const options = kernelDriver === undefined ? {} : { kernelDriver };
+    if (!driver?.probe().available || !driver.supports(algorithm, options).supported) return undefined;
+    const found = driver.implementation(algorithm, options);
+    return { kernelDriver: found?.kernelDriver ?? label, priority: found?.priority };
   }
 
   #change(change: (profile: StoredProfile) => StoredProfile): void {

@@ -238,6 +238,11 @@ test('an accelerator that was not there is noticed, unless its driver was not as
   assert.ok(open(path, { listed: () => NONE }).entry('aes-128-cbc', 'encrypt'));
   profile.saveEntries([entry('aes-128-cbc', ['libcrypto'])]);
   assert.ok(profile.entry('aes-128-cbc', 'encrypt'));
+  // Named, though the algorithm's own name leads to it too.
+  const first = driver('afalg', { bound: ENGINE, priority: 100, pins: [ENGINE] });
+  profile.saveEntries([entry('aes-128-cbc', ['libcrypto', `afalg:${ENGINE}`])]);
+  const reached = open(path, { drivers: [driver('libcrypto'), first] });
+  assert.ok(reached.entry('aes-128-cbc', 'encrypt'), JSON.stringify(reached.notes));
 });
 
 /** Whatever lies there: no error, nothing used, and a note. */
