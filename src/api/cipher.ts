@@ -4,11 +4,12 @@ import { StringDecoder } from 'node:string_decoder';
 
 import type { AeadAlgorithm, CipherAlgorithm } from '../algorithms.js';
 import { copyOf, lengthOf } from '../drivers/buffers.js';
-import type { AeadSession, Direction } from '../drivers/driver.js';
+import type { AeadSession, CipherSession, Direction } from '../drivers/driver.js';
 import { checkIv, checkKey } from '../drivers/parameters.js';
 import { checkHalves } from '../drivers/xts.js';
 import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
 import type { Route } from '../routing/router.js';
+import type { Tally } from '../routing/stats.js';
 import {
   type BinaryLike,
   binaryBytes,
@@ -84,10 +85,10 @@ interface Engine {
 }
 
 class PlainEngine implements Engine {
-  readonly driver: string;
   readonly blockBytes: number;
   readonly feeder: Feeder;
-  readonly #close: () => void;
+  readonly #session: CipherSession;
+  readonly #tally: Tally;
 
   constructor(
     route: Route,
@@ -98,16 +99,22 @@ class PlainEngine implements Engine {
     sectorBytes: number | undefined,
   ) {
     const session = route.driver.cipher(algorithm, direction, key, iv, route.options);
-    this.driver = session.driver;
+    this.#session = session;
+    this.#tally = route.tally;
     this.blockBytes = algorithm.blockBytes;
     this.feeder =
       sectorBytes === undefined
         ? feederFor(session)
         : new SectorFeeder(session, iv as Uint8Array, sectorBytes);
-    this.#close = () => session.close();
+  }
+
+  get driver(): string {
+    return this.#session.driver;
   }
 
   update(input: Uint8Array): NonSharedBuffer {
+    this.#tally.requests++;
+    this.#tally.bytes += lengthOf(input);
     return this.feeder.update(input);
   }
 
@@ -116,7 +123,7 @@ class PlainEngine implements Engine {
   }
 
   close(): void {
-    this.#close();
+    this.#session.close();
   }
 }
 
@@ -132,7 +139,6 @@ function ccmLimit(ivBytes: number): number {
  * comes out of `final`.
  */
 class AeadEngine implements Engine {
-  driver: string;
   readonly blockBytes: number;
   readonly algorithm: AeadAlgorithm;
   /** The tag: written by `final` when encrypting, set by the caller when decrypting. */
@@ -149,6 +155,7 @@ class AeadEngine implements Engine {
   /** Kept only for drivers that must be told the tag's length before they get the key. */
   readonly #key: Uint8Array | undefined;
   #session: AeadSession;
+  #route: Route;
   #aad: Uint8Array[] = [];
   #text: Uint8Array[] = [];
   #begun = false;
@@ -180,13 +187,12 @@ class AeadEngine implements Engine {
     this.#open = opener(route);
     const session = this.#open(tagBytes ?? algorithm.defaultTagBytes);
     this.#session = session;
-    this.driver = session.driver;
     this.#incremental = session.incremental;
-    let at = route;
+    this.#route = route;
     this.#other = (error) => {
-      const next = instead(at, error);
+      const next = instead(this.#route, error);
       if (next === undefined) return undefined;
-      at = next;
+      this.#route = next;
       this.#open = opener(next);
       return this.#open(this.#session.tagBytes);
     };
@@ -195,6 +201,10 @@ class AeadEngine implements Engine {
       secret = copyOf(key);
       this.#key = secret;
     }
+  }
+
+  get driver(): string {
+    return this.#session.driver;
   }
 
   /**
@@ -233,7 +243,14 @@ class AeadEngine implements Engine {
     this.#start();
     const output = Buffer.allocUnsafe(length);
     this.#session.update(input, output);
+    this.#count(length);
     return output;
+  }
+
+  #count(length: number): void {
+    const { tally } = this.#route;
+    tally.requests++;
+    tally.bytes += length;
   }
 
   #start(): void {
@@ -270,7 +287,6 @@ class AeadEngine implements Engine {
         if (other === undefined) throw error;
         this.#session.close();
         this.#session = other;
-        this.driver = other.driver;
       }
     }
   }
@@ -290,6 +306,7 @@ class AeadEngine implements Engine {
       }
       this.#session.open(this.#iv, aad, text, tag, output);
     }
+    this.#count(lengthOf(text));
     return output;
   }
 

@@ -2,8 +2,10 @@
 import type { TransformCallback, TransformOptions } from 'node:stream';
 
 import type { HashAlgorithm } from '../algorithms.js';
+import { lengthOf } from '../drivers/buffers.js';
 import type { DigestSession } from '../drivers/driver.js';
 import { nodeError, nodeTypeError } from '../errors.js';
+import type { Tally } from '../routing/stats.js';
 import { checkUint32, type Data, dataBytes, encoded, type NonSharedBuffer } from './arguments.js';
 import { LazyTransform } from './lazy-transform.js';
 import { notXof } from './openssl-errors.js';
@@ -35,22 +37,36 @@ const destroyed = (method: string): Error =>
   nodeError('ERR_STREAM_DESTROYED', `Cannot call ${method} after the object was destroyed`);
 const updateFailed = (): Error => nodeError('ERR_CRYPTO_HASH_UPDATE_FAILED', 'Hash update failed');
 
+/** A session, and where its requests are counted. */
+export interface DigestWork {
+  readonly session: DigestSession;
+  readonly tally: Tally;
+}
+
 // Nothing of an object's own can be seen but what node:crypto's shows: programs write them into logs.
 abstract class DigestObject extends LazyTransform {
   #session: DigestSession | undefined;
   #finalized = false;
   #destroyed = false;
-  readonly #driver: string;
+  readonly #tally: Tally;
+  /** Of the session that is gone. */
+  #driver: string;
 
-  constructor(session: DigestSession, options: TransformOptions | null | undefined) {
+  constructor({ session, tally }: DigestWork, options: TransformOptions | null | undefined) {
     super(options as TransformOptions);
     this.#session = session;
+    this.#tally = tally;
     this.#driver = session.driver;
   }
 
   /** The driver that does the work, with its kernel driver where one was pinned. */
   get driver(): string {
-    return this.#driver;
+    return this.#session?.driver ?? this.#driver;
+  }
+
+  /** Where its requests are counted. */
+  protected get tally(): Tally {
+    return this.#tally;
   }
 
   /** Until the digest has been made, by `digest` or by the end of the stream. */
@@ -98,6 +114,8 @@ abstract class DigestObject extends LazyTransform {
     this.checkDestroyed('update');
     if (this.#session === undefined) throw updateFailed();
     this.#session.update(input);
+    this.#tally.requests++;
+    this.#tally.bytes += lengthOf(input);
     return this;
   }
 
@@ -113,6 +131,7 @@ abstract class DigestObject extends LazyTransform {
     try {
       session.digest(output);
     } finally {
+      this.#driver = session.driver;
       session.close();
     }
     return output;
@@ -137,8 +156,8 @@ export class Hash extends DigestObject {
   /** The digest that the stream gave at its end. */
   #ended: NonSharedBuffer | undefined;
 
-  constructor(session: DigestSession, length: number, options: TransformOptions | null | undefined) {
-    super(session, options);
+  constructor(work: DigestWork, length: number, options: TransformOptions | null | undefined) {
+    super(work, options);
     this.#length = length;
   }
 
@@ -173,7 +192,11 @@ export class Hash extends DigestObject {
     if (this.finalized || session === undefined) throw finalized();
     const algorithm = session.algorithm as HashAlgorithm;
     const length = outputLength(algorithm, options);
-    return new Hash(session.clone(), length ?? algorithm.digestBytes, options);
+    return new Hash(
+      { session: session.clone(), tally: this.tally },
+      length ?? algorithm.digestBytes,
+      options,
+    );
   }
 }
 

@@ -28,12 +28,24 @@ import {
   hmacOf,
   type MacAlgorithm,
 } from '../algorithms.js';
-import { copyOf, wipe } from '../drivers/buffers.js';
+import { copyOf, lengthOf, wipe } from '../drivers/buffers.js';
 import type { Direction, DriverName, Probe } from '../drivers/driver.js';
 import { checkTagBytes } from '../drivers/parameters.js';
 import { checkHalves } from '../drivers/xts.js';
 import { nodeError, nodeTypeError, shown } from '../errors.js';
-import { type Fallback, lasting, type Route, Router } from '../routing/router.js';
+import type { Bar } from '../routing/health.js';
+import { openProfile } from '../routing/profile.js';
+import {
+  type Explanation,
+  type Fallback,
+  lasting,
+  POLICIES,
+  type Policy,
+  type Route,
+  Router,
+  type RouterOptions,
+} from '../routing/router.js';
+import { type DriverStats, Stats } from '../routing/stats.js';
 import {
   type BinaryLike,
   binaryBytes,
@@ -72,8 +84,21 @@ export interface OpenOptions {
    * cannot do is an error. Default: every driver, libcrypto first.
    */
   drivers?: string | readonly string[] | undefined;
-  /** How a driver is chosen among them. `order`: the first that can. */
-  policy?: 'order' | undefined;
+  /**
+   * How a driver is chosen among them. `order` (the default): the first that can. `fastest`: by the size of the request, whoever
+   * takes the least time by the profile that `hwcrypt calibrate` wrote; `cpu`: the least CPU time. What was not measured is left to
+   * software. `hardware`: an engine, where one does it. `library`: neither kernel nor engine.
+   */
+  policy?: Policy | undefined;
+  /** With `fastest` or `cpu`: what has not been measured yet is measured beside, in a thread, at its first use. */
+  calibrate?: boolean | undefined;
+  /**
+   * Every so many requests the result of the kernel or an engine is compared with a library's; 1: all of them. A wrong one is put right, and
+   * the driver gets no more work for the algorithm. Default 0, never: only its first use is proved.
+   */
+  verify?: number | undefined;
+  /** The file with this machine's costs and quarantines. Default: hwcrypt's own in the XDG state folder. `null`: none. */
+  profile?: string | null | undefined;
   /** Hears of each fallback, once an algorithm; without it a process warning tells. */
   onFallback?: ((fallback: Fallback) => void) | undefined;
 }
@@ -171,6 +196,8 @@ const MAX_WAYS = 100;
 export class Hwcrypt {
   readonly #way: Way;
   readonly #onFallback: ((fallback: Fallback) => void) | undefined;
+  readonly #routing: RouterOptions;
+  readonly #stats = new Stats();
   /** Does this instance choose among all drivers? Then names that only node:crypto knows go there. */
   readonly #everything: boolean;
   readonly #ways = new Map<string, Way>();
@@ -180,12 +207,7 @@ export class Hwcrypt {
   constructor(options: OpenOptions = {}) {
     if (options === null || typeof options !== 'object')
       throw invalidType('options', 'of type object', options);
-    if (options.policy !== undefined && options.policy !== 'order') {
-      throw nodeTypeError(
-        'ERR_INVALID_ARG_VALUE',
-        `The property 'options.policy' is invalid. Received ${shown(options.policy)}`,
-      );
-    }
+    this.#routing = { ...routingOptions(options), stats: this.#stats };
     if (options.onFallback !== undefined && typeof options.onFallback !== 'function')
       throw invalidType('options.onFallback', 'of type function', options.onFallback);
     this.#onFallback = options.onFallback;
@@ -203,6 +225,7 @@ export class Hwcrypt {
       throw invalidType('driver', 'of type string or an array of strings', wrong);
     }
     const router = new Router({
+      ...this.#routing,
       ...(drivers === undefined ? {} : { drivers: drivers as string | string[] }),
       ...(this.#onFallback ? { onFallback: this.#onFallback } : {}),
     });
@@ -334,11 +357,8 @@ export class Hwcrypt {
     const length = outputLength(found, options);
     if (length === undefined && found.xof) xofWithoutLength();
     const route = this.#route(found, options as Options);
-    return new Hash(
-      route.driver.hash(found, route.options),
-      length ?? found.digestBytes,
-      options ?? undefined,
-    );
+    const session = route.driver.hash(found, route.options);
+    return new Hash({ session, tally: route.tally }, length ?? found.digestBytes, options ?? undefined);
   }
 
   createHmac(algorithm: string, key: KeyLike, options?: DigestStreamOptions | null): Hmac {
@@ -354,7 +374,8 @@ export class Hwcrypt {
     }
     try {
       const route = this.#route(found, options as Options);
-      return new Hmac(route.driver.mac(found, secret, route.options), options ?? undefined);
+      const session = route.driver.mac(found, secret, route.options);
+      return new Hmac({ session, tally: route.tally }, options ?? undefined);
     } finally {
       done(key, secret);
     }
@@ -599,6 +620,7 @@ export class Hwcrypt {
         shot = other;
       }
     }
+    count(shot.route, input);
     if (key !== givenKey) done(givenKey, key);
     return result;
   }
@@ -647,9 +669,11 @@ export class Hwcrypt {
     const request = { direction, key, iv: iv && own(iv), data: own(dataBytes(data)), output };
     for (;;) {
       try {
-        return await (isAead(shot)
+        const result = await (isAead(shot)
           ? aeadOnceAsync(shot, request, aad, tagBytes)
           : cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, padding));
+        count(shot.route, request.data);
+        return result;
       } catch (error) {
         const other = this.#instead(shot, options as Options, error);
         if (other === undefined) throw error;
@@ -678,9 +702,14 @@ export class Hwcrypt {
     const shot = this.#hashShot(algorithm, options as Options);
     if (shot === undefined) return this.#foreignDigest(algorithm, dataBytes(data), options);
     const { digestBytes } = shot.algorithm;
-    if (options === undefined) return digestOnce(shot, dataBytes(data), Buffer.allocUnsafe(digestBytes));
-    const output = resultBuffer(outputLength(shot.algorithm, options) ?? digestBytes, options?.output);
-    return digestOnce(shot, dataBytes(data), output);
+    const output =
+      options === undefined
+        ? Buffer.allocUnsafe(digestBytes)
+        : resultBuffer(outputLength(shot.algorithm, options) ?? digestBytes, options?.output);
+    const input = dataBytes(data);
+    digestOnce(shot, input, output);
+    count(shot.route, input);
+    return output;
   }
 
   /** As `digest`, off the event loop. */
@@ -691,6 +720,7 @@ export class Hwcrypt {
     const output = options?.output;
     const { driver, options: pinned } = shot.route;
     const input = dataBytes(data);
+    count(shot.route, input);
     return digestOnceAsync(driver.hash(shot.algorithm, pinned), input, length, output);
   }
 
@@ -725,7 +755,9 @@ export class Hwcrypt {
     checkMacLength(shot.algorithm, options);
     const output = resultBuffer(shot.algorithm.digestBytes, options?.output);
     const secret = keyBytes(key);
-    macOnce(shot, secret, dataBytes(data), output);
+    const input = dataBytes(data);
+    macOnce(shot, secret, input, output);
+    count(shot.route, input);
     done(key, secret);
     return output;
   }
@@ -743,6 +775,7 @@ export class Hwcrypt {
     const secret = keyBytes(key);
     const input = dataBytes(data);
     const session = shot.route.driver.mac(shot.algorithm, secret, shot.route.options);
+    count(shot.route, input);
     done(key, secret);
     return digestOnceAsync(session, input, shot.algorithm.digestBytes, output);
   }
@@ -759,6 +792,34 @@ export class Hwcrypt {
     const found = findAlgorithm(algorithm);
     if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', `Unknown algorithm ${algorithm}`);
     return this.#route(found, options as Options);
+  }
+
+  /**
+   * Who would do a request of so many bytes, and why; what the others would take, where it was measured.
+   * @throws UnavailableError where nobody can do it
+   */
+  explain(
+    algorithm: string,
+    options: {
+      bytes?: number | undefined;
+      direction?: Direction | undefined;
+      driver?: string | readonly string[] | undefined;
+    } = {},
+  ): Explanation {
+    const found = findAlgorithm(algorithm);
+    if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', `Unknown algorithm ${algorithm}`);
+    const bytes = uintOption(options, 'bytes') ?? 0;
+    return this.#wayFor(options as Options).router.explain(found, bytes, options.direction);
+  }
+
+  /** What each driver was given so far, by algorithm, and what became of it. */
+  stats(): DriverStats[] {
+    return this.#stats.all();
+  }
+
+  /** Drivers that get no work for an algorithm at the moment: they gave a wrong result, or keep failing. */
+  quarantined(): Bar[] {
+    return this.#way.router.bars();
   }
 
   /** Looks at the drivers anew: a module may have been loaded since. */
@@ -780,6 +841,33 @@ export class Hwcrypt {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** @throws TypeError, RangeError for options that mean nothing */
+function routingOptions(options: OpenOptions): RouterOptions {
+  const { policy, calibrate, profile } = options;
+  if (policy !== undefined && !POLICIES.includes(policy)) {
+    throw nodeTypeError(
+      'ERR_INVALID_ARG_VALUE',
+      `The property 'options.policy' must be one of ${POLICIES.join(', ')}. Received ${shown(policy)}`,
+    );
+  }
+  if (calibrate !== undefined && typeof calibrate !== 'boolean')
+    throw invalidType('options.calibrate', 'of type boolean', calibrate);
+  if (profile != null && typeof profile !== 'string')
+    throw invalidType('options.profile', 'of type string or null', profile);
+  const verify = uintOption(options as Options, 'verify');
+  return {
+    ...(policy === undefined ? {} : { policy }),
+    ...(calibrate === undefined ? {} : { calibrate }),
+    ...(verify === undefined ? {} : { verify }),
+    ...(profile === undefined ? {} : { profile: openProfile({ path: profile ?? '' }) }),
+  };
+}
+
+function count({ tally }: Route, input: Uint8Array): void {
+  tally.requests++;
+  tally.bytes += lengthOf(input);
 }
 
 function isAead(shot: OneShot<CipherLike>): shot is OneShot<AeadAlgorithm> {

@@ -1,11 +1,13 @@
 /**
- * `--driver`: one driver, or several in the order in which they are tried.
+ * Who does the work: `--driver`, one or several in the order in which they are tried; `--policy`, how one of them is chosen; `--verify`,
+ * how often its results are compared.
  *
  * Room `cli`.
  */
 import { driverNames } from '../drivers/registry.js';
 import { HwcryptError } from '../errors.js';
-import { type Given, nearest } from './options.js';
+import { POLICIES, type Policy, type RouterOptions } from '../routing/router.js';
+import { type Given, nearest, type OptionSpec } from './options.js';
 
 /** At commas, but for those in brackets: the kernel has names such as `gcm_base(ctr(aes-generic),ghash-generic)`. */
 export function splitDrivers(text: string): string[] {
@@ -39,4 +41,39 @@ export function driversOf(given: Given): readonly string[] | undefined {
     );
   }
   return drivers;
+}
+
+/** `--policy` and `--verify`. */
+export const POLICY_OPTIONS: readonly OptionSpec[] = [
+  {
+    names: ['--policy'],
+    value: 'POLICY',
+    help: `Who is chosen: ${POLICIES.join(', ')}; fastest and cpu go by what \`hwcrypt calibrate\` measured`,
+    section: 'Work',
+  },
+  {
+    names: ['--verify'],
+    value: 'N',
+    help: 'Compare every Nth result of the kernel or an engine with a library’s; a wrong one is put right',
+    section: 'Work',
+  },
+];
+
+/** What was said of who shall do the work. @throws HwcryptError USAGE */
+export function routingOf(given: Given): Pick<RouterOptions, 'drivers' | 'policy' | 'verify'> {
+  const drivers = driversOf(given);
+  const policy = given.get('policy');
+  const verify = given.number('verify', 0);
+  if (policy !== undefined && !(POLICIES as readonly string[]).includes(policy)) {
+    const [near] = nearest(policy, POLICIES);
+    throw new HwcryptError(
+      'USAGE',
+      `there is no policy "${policy}" (${near ? `did you mean ${near}?` : POLICIES.join(', ')})`,
+    );
+  }
+  return {
+    ...(drivers === undefined ? {} : { drivers }),
+    ...(policy === undefined ? {} : { policy: policy as Policy }),
+    ...(verify === undefined ? {} : { verify }),
+  };
 }

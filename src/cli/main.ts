@@ -43,6 +43,10 @@ const COMMANDS: Commands = {
     summary: 'measure from which request size on which driver is the cheapest',
     load: () => import('./commands/calibrate.js'),
   },
+  explain: {
+    summary: 'who would do a request of a size, and why',
+    load: () => import('./commands/explain.js'),
+  },
   compare: {
     summary: 'compare benchmark results of any tool: ratios, crossover, verdict',
     load: () => import('./commands/compare.js'),

@@ -10,7 +10,7 @@ import type { Direction } from '../drivers/driver.js';
 import { HwcryptError } from '../errors.js';
 import { counted, Input } from '../files/io.js';
 import { checkOutput, openOutput } from '../files/output.js';
-import { Router } from '../routing/router.js';
+import { Router, type RouterOptions } from '../routing/router.js';
 import {
   candidates,
   Ends,
@@ -40,8 +40,8 @@ export interface EncOptions {
   readonly direction: Direction;
   /** Undefined: nothing is encrypted, only base64 is put on or taken off (`-none`). */
   readonly cipher?: CipherAlgorithm | undefined;
-  /** Pins a driver, `afalg` or `afalg:virtio_crypto_aes_cbc`, or several in the order to try; else that is the usual one. */
-  readonly driver?: string | readonly string[] | undefined;
+  /** Who may do the work, and how one of them is chosen. Default: the usual driver. */
+  readonly routing?: Pick<RouterOptions, 'drivers' | 'policy' | 'verify'> | undefined;
   /** Paths; undefined or `-` for standard input and output. */
   readonly input?: string | undefined;
   readonly output?: string | undefined;
@@ -166,9 +166,9 @@ class CipherJob {
 
   /** Finds who does the work and where it goes. */
   #route(): OpenSession {
-    const { driver, output, direction } = this.#options;
+    const { routing, output, direction } = this.#options;
     const router = new Router({
-      ...(driver === undefined ? {} : { drivers: driver }),
+      ...routing,
       onFallback: ({ message }) => this.#hooks.note(message),
     });
     const route = router.route(this.#cipher);

@@ -23,7 +23,7 @@ after(() => {
 async function run(options: Partial<EncOptions> & Pick<EncOptions, 'direction' | 'cipher'>): Promise<string> {
   const result = await runEnc(
     {
-      driver: 'afalg',
+      routing: { drivers: 'afalg' },
       kdf: { kind: 'bytes-to-key', digest: 'sha256' },
       salt: false,
       padding: true,
@@ -83,13 +83,20 @@ test('a kernel driver is pinned by its name, and one that is not there is refuse
   const used = await run({
     ...{ direction: 'encrypt', cipher, input: plain, output: out },
     ...hex,
-    driver: 'afalg:cbc(aes-generic)',
+    routing: { drivers: 'afalg:cbc(aes-generic)' },
   });
   assert.equal(used, 'afalg:cbc(aes-generic)');
   const node = createDecipheriv('aes-128-cbc', Buffer.alloc(16), Buffer.alloc(16));
   assert.ok(Buffer.concat([node.update(readFileSync(out)), node.final()]).equals(data));
   await assert.rejects(
-    run({ direction: 'encrypt', cipher, input: plain, output: out, ...hex, driver: 'afalg:cbc-aes-nowhere' }),
+    run({
+      direction: 'encrypt',
+      cipher,
+      input: plain,
+      output: out,
+      ...hex,
+      routing: { drivers: 'afalg:cbc-aes-nowhere' },
+    }),
     /cbc-aes-nowhere/,
   );
 });

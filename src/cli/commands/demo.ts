@@ -189,7 +189,7 @@ async function tryDriver(
       {
         direction: 'encrypt',
         cipher,
-        driver: name,
+        routing: { drivers: name },
         input: file,
         output: target,
         kdf: { kind: 'bytes-to-key', digest: 'sha256' },

@@ -24,7 +24,7 @@ import {
 } from '../../report/checksums.js';
 import { Progress, watched } from '../../report/progress.js';
 import { Router } from '../../routing/router.js';
-import { driversOf } from '../drivers.js';
+import { POLICY_OPTIONS, routingOf } from '../drivers.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
@@ -89,6 +89,7 @@ export const command: CommandSpec = {
       help: 'Use this driver and no other, e.g. afalg; of several the first that can',
       section: 'Work',
     },
+    ...POLICY_OPTIONS,
     {
       names: ['-hex'],
       help: 'As openssl dgst: NAME(FILE)= HEX (default)',
@@ -160,7 +161,7 @@ async function run(given: Given, files: readonly string[]): Promise<number> {
   }
   refuse(given);
   if (given.has('hmac') || given.has('macopt')) hideArguments('dgst');
-  const engine = new Engine(driversOf(given));
+  const engine = new Engine(routingOf(given));
   try {
     return given.has('c') ? await checkLists(given, files, engine) : await digestFiles(given, files, engine);
   } finally {
@@ -185,9 +186,9 @@ class Engine {
   readonly #digester = new FileDigester();
   readonly #sessions = new Map<string, DigestSession>();
 
-  constructor(drivers: readonly string[] | undefined) {
+  constructor(routing: ReturnType<typeof routingOf>) {
     this.#router = new Router({
-      ...(drivers === undefined ? {} : { drivers }),
+      ...routing,
       onFallback: ({ message }) => writeError(`hwcrypt: dgst: ${message}`),
     });
   }

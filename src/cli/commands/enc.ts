@@ -5,7 +5,7 @@ import { DEFAULT_ITERATIONS, type Kdf, requireDigest } from '../../enc/kdf.js';
 import { type EncOptions, runEnc } from '../../enc/run.js';
 import { HwcryptError } from '../../errors.js';
 import { Progress, watched } from '../../report/progress.js';
-import { driversOf } from '../drivers.js';
+import { driversOf, POLICY_OPTIONS, routingOf } from '../drivers.js';
 import type { CommandSpec, Given } from '../options.js';
 import { fromArgument, fromKeyFile, fromPass, fromTerminal, hideArguments } from '../passphrase.js';
 import { type Rule, rulesFor } from '../rules.js';
@@ -39,6 +39,7 @@ const RULES: readonly Rule[] = [
   { of: '--cipher', beside: ['-none'] },
   // Only base64: there is nothing to encrypt.
   ...rulesFor([...DERIVATION, '--driver'], { needs: ['--cipher', '--explain'] }),
+  ...rulesFor(['--policy', '--verify'], { needs: ['--cipher'] }),
   ...rulesFor(['-nopad', '-nosalt', '-S', '-saltlen', '-K', '-iv', '-p', '-P', '--auto-kdf'], {
     needs: ['--cipher'],
   }),
@@ -52,7 +53,7 @@ const RULES: readonly Rule[] = [
   { of: '-saltlen', beside: ['-nosalt'] },
   { of: '--auto-kdf', needs: ['-d'] },
   { of: '--auto-kdf', beside: ['-K', '-iv', '-nopad', '-P'] },
-  { of: '--driver', beside: ['-P'] },
+  ...rulesFor(['--driver', '--policy', '--verify'], { beside: ['-P'] }),
   { of: '-out', beside: ['-P'], warn: true },
   ...rulesFor(['-rand', '-writerand'], { never: true, warn: true }),
 ];
@@ -79,6 +80,7 @@ export const command: CommandSpec = {
       help: 'Use this driver and no other, e.g. afalg or afalg:virtio_crypto_aes_cbc; of several the first that can',
       section: 'Work',
     },
+    ...POLICY_OPTIONS,
     { names: ['-in'], value: 'FILE', help: 'Input (standard input)', section: 'Files' },
     {
       names: ['-out'],
@@ -226,7 +228,7 @@ function parse(given: Given, name: string | undefined): EncOptions {
   return {
     direction,
     cipher,
-    driver: driversOf(given),
+    routing: routingOf(given),
     input: given.get('in'),
     output: given.get('out'),
     passphrase: hasKey && !hasPassphrase ? undefined : passphraseOf(given, cipher, direction === 'encrypt'),

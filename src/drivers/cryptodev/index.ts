@@ -103,6 +103,7 @@ export function isCompat(wordBytes: number, kernelMachine: string): boolean {
 export class CryptodevDriver implements Driver {
   readonly name = 'cryptodev';
   readonly restricted = true;
+  readonly fallible = true;
   #probe: Probe | undefined;
   #device: Device | undefined;
   readonly #supports = new Map<string, Support>();

@@ -90,7 +90,7 @@ export class RelayAead extends SessionBase implements AeadSession {
   /** The driver of the last message; before the first, who would do a short one. */
   get driver(): string {
     const index = this.#last < 0 ? this.#squad.pick(0) : this.#last;
-    return this.#squad.candidates[index]!.label;
+    return this.#held.legs[index]?.session.driver ?? this.#squad.candidates[index]!.label;
   }
 
   rekey(key: Uint8Array): void {

@@ -102,8 +102,20 @@ export class RelayCipher extends SessionBase implements CipherSession {
   /** Whoever has worked on this message, joined by `+`; before that, who would do a short request. */
   get driver(): string {
     const { candidates } = this.#squad;
-    const names = candidates.filter((_, i) => this.#worked & (1 << i)).map(({ label }) => label);
-    return names.length > 0 ? names.join('+') : candidates[this.#squad.pick(0)]!.label;
+    if (this.#worked === 0) return this.#name(this.#squad.pick(0));
+    return candidates.flatMap((_, i) => (this.#worked & (1 << i) ? [this.#name(i)] : [])).join('+');
+  }
+
+  /** A session knows better than its label what it is bound to; one is opened to ask it, where there is none. */
+  #name(index: number): string {
+    if (this.life === 'ready' && this.#at < 0) {
+      try {
+        return this.#leg(index).session.driver;
+      } catch {
+        // It will say so when there is work to do.
+      }
+    }
+    return this.#held.legs[index]?.session.driver ?? this.#squad.candidates[index]!.label;
   }
 
   /** The first driver's, where it does all messages that fit in. */

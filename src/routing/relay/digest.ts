@@ -62,7 +62,7 @@ export class RelayDigest extends SessionBase implements DigestSession {
   /** The driver of this message; before its first piece, who would do a short one. */
   get driver(): string {
     const index = this.#last < 0 ? this.#squad.pick(0) : this.#last;
-    return this.#squad.candidates[index]!.label;
+    return this.#held.legs[index]?.session.driver ?? this.#squad.candidates[index]!.label;
   }
 
   update(data: Uint8Array): void {

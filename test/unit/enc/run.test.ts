@@ -89,7 +89,12 @@ test('long files in odd pieces, every length of salt, every driver', async () =>
     if (!getDriver(driver).probe().available) continue;
     for (const saltBytes of [1, 8, 16]) {
       const common = {
-        ...withPassphrase('pw', { direction: 'encrypt', cipher: cipher('aes-128-cbc'), driver, saltBytes }),
+        ...withPassphrase('pw', {
+          direction: 'encrypt',
+          cipher: cipher('aes-128-cbc'),
+          routing: { drivers: driver },
+          saltBytes,
+        }),
         kdf: { kind: 'pbkdf2', digest: 'sha256', iterations: 2 },
       } as const;
       await runEnc({ ...common, input: file('plain'), output: file('encrypted') }, hooks());
