@@ -13,6 +13,10 @@ export const group: CommandGroup = {
       summary: 'decrypt a whole image into a file or a pipe',
       load: () => import('./luks/open.js'),
     },
+    cat: {
+      summary: 'decrypt a part of an image to standard output',
+      load: () => import('./luks/cat.js'),
+    },
     format: {
       summary: 'make a LUKS2 image',
       load: () => import('./luks/format.js'),
@@ -20,6 +24,10 @@ export const group: CommandGroup = {
     write: {
       summary: 'encrypt a file or a pipe into an image',
       load: () => import('./luks/write.js'),
+    },
+    serve: {
+      summary: 'serve the plaintext over NBD, to be mounted or copied',
+      load: () => import('./luks/serve.js'),
     },
     'add-key': {
       summary: 'add a passphrase',
@@ -32,10 +40,6 @@ export const group: CommandGroup = {
     'remove-key': {
       summary: 'remove a passphrase or a keyslot',
       load: () => import('./luks/remove-key.js'),
-    },
-    cat: {
-      summary: 'decrypt a part of an image to standard output',
-      load: () => import('./luks/cat.js'),
     },
   },
 };
