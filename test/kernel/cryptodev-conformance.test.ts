@@ -1,7 +1,7 @@
 /**
- * The driver `cryptodev` against the contract, over a served device, or the module's where that is loaded. Every length for the algorithms
- * that differ in their way through the driver (a chain, XTS with its stolen bytes, a stream mode, an AEAD, a hash, a MAC); fewer for others,
- * in which only a number in the request is another one.
+ * The driver `cryptodev` against the contract, over a served device, or the module's where that is loaded. Lengths are sampled: a request to a
+ * served device costs some twenty system calls in a guest, and every length took more than ten minutes. One algorithm for each way through
+ * the driver (a chain, XTS with its stolen bytes, a stream mode, either AEAD, a hash, a MAC); in the others only a number is another one.
  */
 import { existsSync } from 'node:fs';
 import { after } from 'node:test';
@@ -19,21 +19,10 @@ after(async () => {
   driver.reprobe();
 });
 
-/** Ways through the driver. CBC's is that of every mode with whole blocks. */
-const EVERY_LENGTH = /^(?:aes-128-ctr|aes-256-xts|aes-128-gcm|sha256|hmac-sha1)$/;
-/** Others that are not the same code with another number: chains of their own, nonces of their own, 8-byte blocks. */
-const SOME =
-  /^(?:aes-128-(?:ecb|cbc|cfb|ofb|ccm)|aes-192-cbc|des-ede3-cbc|bf-cbc|camellia-256-cbc|sha512|hmac-sha512)$/;
-
-const oracle = allDrivers();
 driverSuite(driver, {
-  oracle,
-  budget: { ...SAMPLED, largestBytes: 5 << 20 },
-  only: ({ name }: Algorithm) => EVERY_LENGTH.test(name),
-});
-driverSuite(driver, {
-  oracle,
-  lengths: SAMPLED_LENGTHS,
-  budget: SAMPLED,
-  only: ({ name }: Algorithm) => SOME.test(name),
+  oracle: allDrivers(),
+  lengths: SAMPLED_LENGTHS.filter((length) => length % 3 !== 1 || length > 40),
+  budget: { ...SAMPLED, largestBytes: 1_200_000, rounds: 1 },
+  only: ({ name }: Algorithm) =>
+    /^(?:aes-128-(?:cbc|ctr|xts|gcm|ccm)|des-ede3-cbc|sha256|hmac-sha256)$/.test(name),
 });
