@@ -13,6 +13,7 @@ import {
   type MacAlgorithm,
 } from '#src/algorithms.js';
 import type { AeadSession, CipherSession, DigestSession, Direction, Driver } from '#src/drivers/driver.js';
+import { mayRefuse } from '#src/routing/trust/refusal.js';
 import { type Answer, answers, type Job } from './oracle.js';
 import { Random, SEED } from './random.js';
 import {
@@ -224,29 +225,6 @@ async function refusesAsync(
     codes,
     what,
   );
-}
-
-/** Is this a driver's right to say no: a length that the standard allows and the driver's own world does not? */
-function mayRefuse(error: unknown): boolean {
-  const {
-    code = '',
-    name,
-    reason,
-  } = error as {
-    code?: string;
-    name?: string;
-    reason?: { code: string };
-  };
-  if (name === 'UnavailableError') return true;
-  if (reason && ['BAD_KEY_LENGTH', 'BAD_KEY', 'BAD_TAG_LENGTH', 'MESSAGE_TOO_LARGE'].includes(reason.code)) {
-    return true;
-  }
-  return [
-    'ERR_CRYPTO_INVALID_KEYLEN',
-    'ERR_CRYPTO_INVALID_IV',
-    'ERR_CRYPTO_INVALID_AUTH_TAG',
-    'MESSAGE_TOO_LARGE',
-  ].includes(code);
 }
 
 /** Codes of a driver that does not offer a length of tag or nonce which the algorithm has. */

@@ -74,7 +74,6 @@ function cipherPlan(algorithm: CipherAlgorithm, task: Task, random: SeededRandom
   const wraps = wrappingIvs(algorithm).map((iv) => next(4 * block, { iv, pieces: [block, 3 * block] }));
   const far = [
     next(long, {
-      ...key(),
       layout: task === 'decrypt' ? 'in place' : 'apart',
       inputOffset: 2,
       outputOffset: 7,
