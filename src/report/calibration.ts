@@ -91,7 +91,7 @@ export function entryText(entry: ProfileEntry, columns?: number): string {
     ...(noisyPoints === undefined
       ? []
       : [
-          `something else used the machine meanwhile: ${noisyPoints} of the figures are doubtful; calibrate again when it is idle`,
+          `something else used the machine meanwhile: ${noisyPoints} of the figures ${noisyPoints === 1 ? 'is' : 'are'} doubtful; calibrate again when it is idle`,
         ]),
   ];
   const lines = notes.flatMap((note) => wrap(note, columns ?? Number.POSITIVE_INFINITY));
