@@ -55,6 +55,10 @@ const COMMANDS: Commands = {
     summary: 'benchmark results of any tool as one HTML page with charts',
     load: () => import('./commands/report.js'),
   },
+  doctor: {
+    summary: 'what keeps crypto hardware from being used, here or on a router, and what to do',
+    load: () => import('./commands/doctor.js'),
+  },
   probe: {
     summary: 'print the script that collects facts on a router that cannot run Node',
     load: () => import('./commands/probe.js'),

@@ -27,13 +27,23 @@ const FIRST_BYTES = 256 * 1024;
 
 /** @throws HwcryptError INPUT_FILE, with the file's name */
 export async function readResultFile(operand: string): Promise<ResultFile> {
-  const input = Input.open(operand);
-  try {
-    const bytes = await readWhole(input);
+  return reading(operand, (bytes) => {
     const source = operand === '-' ? operand : baseName(operand);
     const { sets, unread } = importResults(bytes, { source });
     const lines = [...sets.flatMap(({ skipped }) => skipped), ...unread].sort((a, b) => a.line - b.line);
     return { operand, sets: called(sets, source), unread: { source, lines } };
+  });
+}
+
+/** A whole file, or standard input for `-`. @throws HwcryptError INPUT_FILE, with the file's name */
+export function readTextFile(operand: string): Promise<Uint8Array> {
+  return reading(operand, (bytes) => bytes);
+}
+
+async function reading<T>(operand: string, use: (bytes: Uint8Array) => T): Promise<T> {
+  const input = Input.open(operand);
+  try {
+    return use(await readWhole(input));
   } catch (error) {
     if (!(error instanceof HwcryptError) || error.message.includes(input.name)) throw error;
     throw new HwcryptError('INPUT_FILE', `${input.name}: ${error.message}`, { cause: error });

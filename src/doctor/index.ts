@@ -12,5 +12,15 @@ export type { Quote, Source } from './facts/document.js';
 export { type Facts, gatherFacts } from './facts/index.js';
 export type { System } from './facts/machine.js';
 export type { Finding, Kind, Rule, Step, Sureness, Topic } from './finding.js';
+export {
+  LOCAL_SHELL,
+  measureHere,
+  runProbe,
+  type Shell,
+  seenHere,
+  sshShell,
+  worthMeasuring,
+} from './live.js';
 export { probeScript } from './probe.js';
 export { RULES } from './rules/index.js';
+export { DIAGNOSIS_SCHEMA } from './schema.js';

@@ -41,6 +41,8 @@ const ASCII: Readonly<Record<string, string>> = {
   '–': '-',
   '—': '-',
   '’': "'",
+  '“': '"',
+  '”': '"',
   '…': '...',
   '≈': '~',
   '²': '^2',
@@ -49,5 +51,5 @@ const ASCII: Readonly<Record<string, string>> = {
 
 /** hwcrypt's own words for a terminal that shows nothing but ASCII. Letters of other languages stay. */
 export function inAscii(text: string): string {
-  return text.replace(/[±×·−–—’…≈²µ]/g, (c) => ASCII[c] ?? c);
+  return text.replace(/[±×·−–—’“”…≈²µ]/g, (c) => ASCII[c] ?? c);
 }

@@ -12,6 +12,8 @@ export interface UserWays {
   /** /dev/crypto: is it there? */
   readonly device?: Sourced<boolean>;
   readonly fips?: Sourced<boolean>;
+  /** Seen by trying, here: AF_ALG refuses an engine's driver that the kernel itself uses. */
+  readonly masked?: Sourced<boolean>;
 }
 
 export function readUserWays(document: Document): UserWays {

@@ -33,6 +33,8 @@ export interface CryptodevSession {
   readonly driver: string;
   /** The program said `Note: This is not an accelerated cipher`. */
   readonly calledSoftware?: Quote;
+  /** The device's own flag for hardware (SIOP_FLAG_KERNEL_DRIVER_ONLY), where a session was opened here. */
+  readonly flag?: boolean;
   readonly verdict: HardwareVerdict;
   readonly quote: Quote;
 }

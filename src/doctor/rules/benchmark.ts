@@ -458,9 +458,10 @@ const beforeAfter: Rule = {
 };
 
 const kcapi: Rule = {
-  id: 'kcapi-driver-absent',
+  id: 'kcapi-speed',
   topic: 'benchmark',
-  about: 'kcapi-speed asked for a driver that this machine does not have',
+  about:
+    'kcapi-speed’s words: (G) is portable C, and a driver that it could not allocate is another machine’s',
   examine: ({ facts }) => {
     const absent = facts.messages.filter(({ code }) => code === 'KCAPI_NO_DRIVER');
     const out: Found[] = [];

@@ -231,7 +231,7 @@ const outranked: Rule = {
     return [
       {
         kind: instructions ? 'advice' : 'problem',
-        weight: 84,
+        weight: 84.8,
         sureness: 'certain',
         verdict: `Your ${engineNamesText(subject)} is loaded but not used for ${listed(names.slice(0, 4))}: ${first.by.driver} has the higher priority (${first.by.priority} against ${first.entry.priority})`,
         details: [

@@ -358,8 +358,10 @@ const softwareBehind: Rule = {
     const listing = openssl.engines.find(
       ({ id, algorithms }) => /^(?:devcrypto|cryptodev|afalg)$/.test(id) && algorithms !== undefined,
     );
-    if (!run && !listing && openssl.dumps.length === 0) return [];
-    const dumped = openssl.dumps.filter(({ verdict }) => verdict?.hardware === 'no');
+    if (!run && !listing && openssl.dumps.length + openssl.sessions.length === 0) return [];
+    const dumped = [...openssl.dumps, ...openssl.sessions].filter(
+      ({ verdict }) => verdict?.hardware === 'no',
+    );
     const winner = usedFor(subject, 'cbc(aes)');
     const cpuModules = [...modules.loaded].filter(([name]) => CPU_MODULES.test(name));
     const sure = dumped.length > 0 || (winner !== undefined && !isHardware(winner));
@@ -430,13 +432,16 @@ const claims: Rule = {
         evidence: [session.quote, session.calledSoftware!],
       });
     }
-    const hidden = dumps.filter(({ claim, verdict }) => claim === 'software' && verdict?.hardware === 'yes');
+    const hidden = [
+      ...dumps.filter(({ claim, verdict }) => claim === 'software' && verdict?.hardware === 'yes'),
+      ...sessions.filter(({ flag, verdict }) => flag === false && verdict.hardware === 'yes'),
+    ];
     if (hidden.length > 0) {
       out.push({
         kind: 'advice',
         weight: 64,
         sureness: 'certain',
-        verdict: `${hidden[0]!.driver} is hardware (${hidden[0]!.verdict?.engine ?? 'by its name'}), although the engine calls it software`,
+        verdict: `${hidden[0]!.driver} is hardware (${hidden[0]!.verdict?.engine ?? 'by its name'}), although its flag says software`,
         details: ['With USE_SOFTDRIVERS = 2, the default, the devcrypto engine therefore refuses it.'],
         evidence: hidden.slice(0, 3).map(({ quote }) => quote),
         steps: [
@@ -447,17 +452,17 @@ const claims: Rule = {
         ],
       });
     }
-    const false_ = dumps.filter(
+    const pretended = dumps.filter(
       ({ claim, verdict }) => claim === 'hw accelerated' && verdict?.hardware === 'no',
     );
-    if (false_.length > 0) {
+    if (pretended.length > 0) {
       out.push({
         kind: 'advice',
         weight: 65,
         sureness: 'certain',
-        verdict: `${false_[0]!.driver} is software, although the engine calls it “hw accelerated”`,
-        details: [...(false_[0]!.verdict?.evidence.slice(0, 1) ?? [])],
-        evidence: false_.slice(0, 3).map(({ quote }) => quote),
+        verdict: `${pretended[0]!.driver} is software, although its flag says “hw accelerated”`,
+        details: [...(pretended[0]!.verdict?.evidence.slice(0, 1) ?? [])],
+        evidence: pretended.slice(0, 3).map(({ quote }) => quote),
       });
     }
     return out;
@@ -532,6 +537,28 @@ const covers: Rule = {
   },
 };
 
+const door: Rule = {
+  id: 'dev-crypto-reaches-engine',
+  topic: 'cryptodev',
+  about: 'a session on /dev/crypto was opened here, and its driver is an engine',
+  examine: ({ facts }) => {
+    const found = facts.openssl.sessions.filter(
+      ({ flag, verdict }) => flag !== undefined && verdict.hardware === 'yes',
+    );
+    const [first] = found;
+    if (!first) return [];
+    return [
+      {
+        kind: 'fine',
+        weight: 36,
+        sureness: 'certain',
+        verdict: `/dev/crypto reaches your ${first.verdict.engine ?? first.driver}: ${listed([...new Set(found.map(({ algorithm }) => algorithm))])} by ${first.driver}`,
+        evidence: found.slice(0, 3).map(({ quote }) => quote),
+      },
+    ];
+  },
+};
+
 const large: Rule = {
   id: 'cryptodev-request-limit',
   topic: 'cryptodev',
@@ -573,5 +600,6 @@ export const opensslRules: readonly Rule[] = [
   claims,
   dumped,
   covers,
+  door,
   large,
 ];

@@ -32,18 +32,24 @@ const masked: Rule = {
   examine: (subject) => {
     const { facts, hardware } = subject;
     const { kernel } = facts.machine;
-    if (!kernel || !kernelAtLeast(facts.machine, 7, 2)) return [];
+    const { masked: seen } = facts.ways;
+    // What was seen counts more than the version: distributions have it in older kernels too.
+    if (!seen?.value && !kernelAtLeast(facts.machine, 7, 2)) return [];
     const engine = hardware.length > 0 || facts.devices.devices.length > 0;
     return [
       {
         kind: engine ? 'problem' : 'fine',
         weight: engine ? 75 : 22,
         sureness: 'certain',
-        verdict: `AF_ALG of this kernel (${kernel.value.release}) reaches no accelerator${engine ? `: your ${hardware.length > 0 ? engineNamesText(subject) : facts.devices.devices[0]!.engine.name} serves dm-crypt and IPsec, but no program through AF_ALG` : ''}`,
+        verdict: `AF_ALG of this kernel${kernel ? ` (${kernel.value.release})` : ''} reaches no accelerator${engine ? `: your ${hardware.length > 0 ? engineNamesText(subject) : facts.devices.devices[0]!.engine.name} serves dm-crypt and IPsec, but no program through AF_ALG` : ''}`,
         details: [
           'Linux 7.2 leaves out every driver that works off the CPU when a program asks through AF_ALG; whatever is measured there is software.',
         ],
-        evidence: [kernel.quote, ...hardware.slice(0, 1).map(({ quote }) => quote)],
+        evidence: [
+          ...(seen ? [seen.quote] : []),
+          ...(kernel ? [kernel.quote] : []),
+          ...hardware.slice(0, 1).map(({ quote }) => quote),
+        ],
         steps: engine
           ? [
               {
@@ -205,13 +211,15 @@ const absent: Rule = {
                     ]
                   : ['There is no af_alg_restrict here, so it is not switched off by that.'],
             };
+    // Neither of the two doors is open.
+    const shut = ways.device?.value === false;
     const complaint = failed?.asked || interfaceMissing?.asked;
     const needed = subject.hardware.length > 0 || facts.devices.devices.length > 0;
     return [
       {
         // Who has no engine and did not complain misses nothing.
-        kind: complaint ? 'problem' : needed ? 'advice' : 'fine',
-        weight: complaint ? 68 : needed ? 55.5 : 26,
+        kind: complaint ? 'problem' : needed ? (shut ? 'problem' : 'advice') : 'fine',
+        weight: complaint ? 68 : needed ? (shut ? 74.5 : 55.5) : 26,
         ...cause,
         details: [
           ...(cause.details ?? []),
@@ -258,8 +266,8 @@ const denied: Rule = {
     const { seccomp } = subject.facts.ways;
     return [
       {
-        kind: 'problem',
-        weight: 74,
+        kind: found.asked || subject.hardware.length > 0 ? 'problem' : 'advice',
+        weight: found.asked || subject.hardware.length > 0 ? 74 : 43,
         sureness: seccomp?.value === 2 ? 'certain' : 'likely',
         verdict: lsm
           ? 'A security module (SELinux, AppArmor) forbids AF_ALG to this process'

@@ -4,7 +4,6 @@
  * Room `report`. The page has no script and asks no network: charts are drawn here (canvas.ts), the style sheet is in it (style.ts), and its own
  * policy forbids everything else. The same results give the same page, byte for byte. Whatever was typed by others is shown by markup.ts alone.
  */
-import { createHash } from 'node:crypto';
 import {
   type CompareOptions,
   compare,
@@ -29,10 +28,10 @@ import { openCanvas } from './canvas.js';
 import { downloadLink, embed, Places } from './data.js';
 import { detailsTable } from './details.js';
 import { kdfSection } from './kdf.js';
-import { type Html, html, raw, shorten } from './markup.js';
+import { type Html, html, shorten } from './markup.js';
 import { Notes } from './notes.js';
 import type { Parts } from './parts.js';
-import { STYLE } from './style.js';
+import { shell } from './shell.js';
 import { subjectSection } from './subject.js';
 import { heading, say } from './words.js';
 
@@ -91,29 +90,6 @@ ${embed(sets)}`;
 
 function hasFigures({ series }: SubjectComparison): boolean {
   return series.some(({ points }) => points.length > 0);
-}
-
-function shell(title: string, body: Html): Html {
-  const hash = createHash('sha256').update(STYLE, 'utf8').digest('base64');
-  return html`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${raw(`default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="generator" content="hwcrypt">
-<title>${shorten(title, 200)}</title>
-<link rel="icon" href="data:,">
-<style>${raw(STYLE)}</style>
-</head>
-<body>
-<a class="skip" href="#results">To the results</a>
-${body}
-</body>
-</html>
-`;
 }
 
 function defaultTitle(sets: readonly ResultSet[], labels: readonly string[]): string {

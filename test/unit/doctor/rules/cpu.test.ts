@@ -1,7 +1,10 @@
 /** The CPU by itself. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { RULES } from '#src/doctor/index.js';
+import { ROOT } from '../../cli/helpers.js';
 import { counts, diagnosed, ELAPSED, finding, GENERIC, ids, procCrypto, speed, VIRTIO } from '../helpers.js';
 
 const FLAGS = 'flags\t\t: fpu vme de pse tsc aes avx avx2';
@@ -32,7 +35,9 @@ test('you do not need it', () => {
   );
 });
 
-test('every rule has a name of its own and says what it is about', () => {
+test('every rule has a name of its own, says what it is about, and stands in the documentation', () => {
+  const documentation = readFileSync(join(ROOT, 'docs/doctor.md'), 'utf8');
+  for (const { id } of RULES) assert.ok(documentation.includes(`| \`${id}\` |`), id);
   const names = RULES.map(({ id }) => id);
   assert.equal(new Set(names).size, names.length);
   for (const { id, about } of RULES) assert.match(`${id} ${about}`, /^[a-z0-9-]+ \S.{10,}$/);
