@@ -18,17 +18,17 @@ import { fileURLToPath } from 'node:url';
 import { median } from '#src/bench/engine/statistics.js';
 import { ratio, type Section } from './report.js';
 
-const HWCRYPT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const HWCRYPT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const KEY = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
 const IV = 'f0e0d0c0b0a090807060504030201000';
 
-interface Run {
+export interface Run {
   readonly seconds: number;
   /** Peak resident memory, as far as it was seen (the kernel's own high-water mark, read every 10 ms). */
   readonly peakBytes: number;
 }
 
-function run(command: string, args: readonly string[]): Promise<Run> {
+export function run(command: string, args: readonly string[]): Promise<Run> {
   return new Promise((resolve, reject) => {
     const start = process.hrtime.bigint();
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -55,7 +55,7 @@ function run(command: string, args: readonly string[]): Promise<Run> {
   });
 }
 
-function fill(path: string, bytes: number): void {
+export function fill(path: string, bytes: number): void {
   // Not all zeros, and not slow to make: a random block again and again.
   const block = randomBytes(2 ** 20);
   const fd = openSync(path, 'w', 0o600);
@@ -66,7 +66,7 @@ function fill(path: string, bytes: number): void {
   closeSync(fd);
 }
 
-async function hashOf(path: string): Promise<string> {
+export async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of createReadStream(path, { highWaterMark: 2 ** 20 })) hash.update(piece as Buffer);
   return hash.digest('hex');
@@ -78,7 +78,7 @@ function keyArguments(cipher: string): string[] {
 }
 
 /** A folder in memory if there is one with that much room, so that no disk is measured. */
-function roomyFolder(bytes: number, memory: boolean): string {
+export function roomyFolder(bytes: number, memory: boolean): string {
   for (const place of memory ? ['/dev/shm', tmpdir()] : [tmpdir()]) {
     if (!existsSync(place)) continue;
     const { bavail, bsize } = statfsSync(place);

@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { objects, oneShots, updates } from './api.js';
 import { files, large } from './enc.js';
 import { limits } from './limit.js';
+import { images } from './luks.js';
 import { machine, markdown, plain, type Section } from './report.js';
 import { speeds } from './speed.js';
 import { startup } from './startup.js';
@@ -18,6 +19,7 @@ const SECTIONS: Record<string, () => Section | Promise<Section>> = {
   limit: limits,
   enc: files,
   large,
+  luks: images,
   startup,
   speed: speeds,
 };

@@ -7,7 +7,7 @@ import { HwcryptError } from '../errors.js';
 import { DEFAULT_KDF_SECONDS, kdfLimits } from '../luks/keyslot/kdf.js';
 import { Volume } from '../luks/volume.js';
 import { Router } from '../routing/router.js';
-import { driversOf } from './drivers.js';
+import { POLICY_OPTIONS, routingOf } from './drivers.js';
 import type { Given, OptionSpec } from './options.js';
 import { fromPass, fromTerminal, fromWholeFile, hideArguments } from './passphrase.js';
 import { type Rule, rulesFor } from './rules.js';
@@ -50,7 +50,9 @@ export const OPEN_OPTIONS: readonly OptionSpec[] = [
     names: ['--driver'],
     value: 'NAME[:IMPL],…',
     help: 'Use this driver and no other; of several the first that can',
+    section: 'Work',
   },
+  ...POLICY_OPTIONS,
 ];
 
 export const KEY_RULES: readonly Rule[] = [
@@ -88,15 +90,15 @@ export function imageOf(operands: readonly string[]): string {
 }
 
 export function openVolume(given: Given, image: string, access: 'read' | 'write' = 'read'): Promise<Volume> {
-  const drivers = driversOf(given);
+  const routing = routingOf(given);
   return Volume.open({
     image,
     header: given.get('header'),
     access,
     keyslot: given.number('key-slot', 0, 31),
     passphrase: passphraseOf(given, image),
-    router: new Router(drivers ? { drivers } : {}),
-    drivers,
+    router: new Router(routing),
+    routing,
     limits: kdfLimits(given.number('kdf-seconds', 1)),
   });
 }

@@ -9,6 +9,8 @@ import { cipherLike } from '../algorithms.js';
 import type { Implementation } from '../drivers/driver.js';
 import { allDrivers } from '../drivers/registry.js';
 import { describeReason, HwcryptError, type Reason } from '../errors.js';
+import { predict } from '../routing/cost.js';
+import type { Profile } from '../routing/profile.js';
 import type { Device } from './device.js';
 import { type LuksHeader, opensByPassphrase, type PassphraseKeyslot, type Segment } from './header/model.js';
 import { availableMemory, kdfSeconds } from './keyslot/kdf.js';
@@ -74,6 +76,17 @@ export interface Inspection {
  * @returns undefined where it was not measured
  */
 export type RateOf = (algorithm: string, driver: string, requestBytes: number) => number | undefined;
+
+/** Decrypting, by what `hwcrypt calibrate` measured on this machine. */
+export function ratesOf(profile: Profile): RateOf {
+  return (algorithm, driver, requestBytes) => {
+    const { implementations = [] } = profile.entry(algorithm, 'decrypt') ?? {};
+    const points = implementations.find((one) => one.driver === driver)?.points ?? [];
+    return points.length === 0
+      ? undefined
+      : (requestBytes * 1e9) / predict(points, requestBytes, 'elapsedNs');
+  };
+}
 
 export interface InspectOptions {
   /** Where there is a profile: then it is told what larger sectors would gain, in MB/s. */
@@ -295,20 +308,23 @@ function judgeGain(
   rateOf: RateOf | undefined,
   say: Say,
 ): void {
-  if (!rateOf || sectorBytes >= USUAL_SECTOR_BYTES) return;
-  for (const { driver } of able) {
-    const [now, then] = [
-      rateOf(algorithm, driver, sectorBytes),
-      rateOf(algorithm, driver, USUAL_SECTOR_BYTES),
-    ];
-    if (now === undefined || then === undefined) continue;
-    const mb = (value: number): string => `${(value / 1e6).toFixed(1)} MB/s`;
-    say(
-      'note',
-      'GAIN',
-      about,
-      `${driver}: ${mb(now)} with ${sectorBytes}-byte sectors, ${mb(then)} with 4096`,
-    );
+  if (!rateOf) return;
+  const mb = (value: number): string => `${(value / 1e6).toFixed(value < 1e8 ? 1 : 0)} MB/s`;
+  let told = false;
+  for (const { driver, implementation } of able) {
+    const label = implementation?.hardware === 'yes' ? `${driver} (${implementation.kernelDriver})` : driver;
+    const now = rateOf(algorithm, driver, sectorBytes);
+    if (now === undefined) continue;
+    told = true;
+    const then = sectorBytes < USUAL_SECTOR_BYTES ? rateOf(algorithm, driver, USUAL_SECTOR_BYTES) : undefined;
+    const gain =
+      then === undefined
+        ? ''
+        : `; sectors of ${USUAL_SECTOR_BYTES} bytes would give ${mb(then)}, ${mb(Math.abs(then - now))} ${then < now ? 'less' : 'more'}`;
+    say('note', 'GAIN', about, `${label} decrypts ${sectorBytes}-byte requests at ${mb(now)}${gain}`);
+  }
+  if (!told) {
+    say('note', 'GAIN', about, 'how fast this is here was not measured', `hwcrypt calibrate ${algorithm}`);
   }
 }
 
@@ -360,7 +376,8 @@ async function judgeKdf({ id, kdf, area }: PassphraseKeyslot, say: Say): Promise
     }
   } else {
     const bytes = kdf.memoryKiB * 1024;
-    const mib = (value: number): string => `${Math.round(value / MIB)} MiB`;
+    const mib = (value: number): string =>
+      value < MIB ? `${value / 1024} KiB` : `${Math.round(value / MIB)} MiB`;
     if (bytes > totalmem()) {
       say(
         'warning',
@@ -389,7 +406,10 @@ async function judgeKdf({ id, kdf, area }: PassphraseKeyslot, say: Say): Promise
   }
   try {
     const seconds = await kdfSeconds(kdf, area.keyBytes);
-    const took = `it takes about ${seconds < 0.1 ? 'no time' : `${seconds.toFixed(1)} s`} to open here`;
+    const took =
+      seconds < 0.1
+        ? 'it takes less than a tenth of a second to open here'
+        : `it takes about ${seconds.toFixed(1)} s to open here`;
     say(seconds > 10 ? 'note' : 'good', 'KDF_TIME', about, took);
     return seconds;
   } catch (error) {

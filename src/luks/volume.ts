@@ -9,7 +9,7 @@ import type { LuksHeader } from './header/model.js';
 import { readHeader } from './header/read.js';
 import type { KdfLimits } from './keyslot/kdf.js';
 import { requireMet, unlock } from './keyslot/unlock.js';
-import type { CopyTask } from './payload/chunks.js';
+import type { CopyTask, Routing } from './payload/chunks.js';
 import { copy } from './payload/copy.js';
 import { Payload } from './payload/payload.js';
 import { type PayloadPlan, planOf } from './payload/plan.js';
@@ -23,7 +23,8 @@ export interface OpenOptions {
   /** Is asked once the header is known to be one. It is wiped here. */
   readonly passphrase: () => Promise<Buffer>;
   readonly router: Router;
-  readonly drivers?: readonly string[] | undefined;
+  /** What `router` was made of, for the routers of other threads. */
+  readonly routing?: Routing;
   readonly limits: KdfLimits;
 }
 
@@ -35,21 +36,21 @@ export class Volume {
   readonly keyslot: number;
   readonly payload: Payload;
   readonly #key: Buffer;
-  readonly #drivers: readonly string[] | undefined;
+  readonly #routing: Routing;
 
   private constructor(
     header: LuksHeader,
     device: Device,
     plan: PayloadPlan,
     { keyslot, volumeKey }: { keyslot: number; volumeKey: Buffer },
-    { router, drivers }: OpenOptions,
+    { router, routing = {} }: OpenOptions,
   ) {
     this.header = header;
     this.device = device;
     this.plan = plan;
     this.keyslot = keyslot;
     this.#key = volumeKey;
-    this.#drivers = drivers;
+    this.#routing = routing;
     this.payload = new Payload(plan, device, volumeKey, router);
   }
 
@@ -95,7 +96,7 @@ export class Volume {
   ): Promise<void> {
     const { plan, device } = this;
     const volume = { fd: device.fd, name: device.name };
-    return copy({ ...task, plan, volume, drivers: this.#drivers }, this.#key, progress);
+    return copy({ ...task, plan, volume, routing: this.#routing }, this.#key, progress);
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 
 import { HwcryptError } from '../../errors.js';
 import { systemMessage } from '../../files/io.js';
-import { Router } from '../../routing/router.js';
+import { Router, type RouterOptions } from '../../routing/router.js';
 import { Payload, type PayloadFile } from './payload.js';
 import type { PayloadPlan } from './plan.js';
 
@@ -12,6 +12,9 @@ export const CHUNK_BYTES = 1024 * 1024;
 /** Cells of the memory that the threads share. */
 export const CELL = { next: 0, turn: 1, stop: 2, done: 3 } as const;
 export const CELLS = 4;
+
+/** Who shall do the work, as it goes from thread to thread. */
+export type Routing = Pick<RouterOptions, 'drivers' | 'policy' | 'verify'>;
 
 export interface CopyTask {
   readonly direction: 'read' | 'write';
@@ -27,7 +30,7 @@ export interface CopyTask {
     /** It is a new file of that length: zeros need not be written. */
     readonly sparse?: boolean;
   };
-  readonly drivers: readonly string[] | undefined;
+  readonly routing: Routing;
 }
 
 /** What a thread gets. */
@@ -43,10 +46,10 @@ const RETRY_MS = 2;
 
 /** Yields after each chunk. */
 export function* runChunks(task: ChunkTask): Generator<void> {
-  const { direction, plan, volume, offset, bytes, file, drivers } = task;
+  const { direction, plan, volume, offset, bytes, file, routing } = task;
   const cells = new Int32Array(task.cells);
   // The main thread has told of fallbacks.
-  const router = new Router({ ...(drivers ? { drivers } : {}), onFallback: () => {} });
+  const router = new Router({ ...routing, onFallback: () => {} });
   const payload = new Payload(plan, volume, new Uint8Array(task.key), router);
   const memory = Buffer.alloc(CHUNK_BYTES);
   try {

@@ -78,7 +78,7 @@ test('many threads make what one makes, into a file, in order, and back', async 
   // Off the grid at both ends: what is there before must survive.
   const [offset, length] = [12_345, bytes - 23_456];
   const source = open('plain', 'r');
-  const write = { direction: 'write', plan, volume, drivers: undefined } as const;
+  const write = { direction: 'write', plan, volume, routing: {} } as const;
   await copy({ ...write, offset: 0, bytes, file: { ...source, offset: 0 } }, key);
   await copy({ ...write, offset, bytes: length, file: { ...source, offset } }, key);
   const seen: number[] = [];
@@ -87,7 +87,7 @@ test('many threads make what one makes, into a file, in order, and back', async 
     ['ordered', {}],
   ] as const) {
     const out = open(name, 'w');
-    const read = { direction: 'read', plan, volume, drivers: undefined } as const;
+    const read = { direction: 'read', plan, volume, routing: {} } as const;
     await copy({ ...read, offset, bytes: length, file: { ...out, ...extra } }, key, (n) => seen.push(n));
     closeSync(out.fd);
     const made = readFileSync(path(name));
@@ -114,7 +114,7 @@ test('an error in a thread ends them all, with its code', async () => {
         offset: 0,
         bytes,
         file: { fd: out, name: 'out' },
-        drivers: undefined,
+        routing: {},
       },
       key,
     ),

@@ -7,7 +7,7 @@ import { opensByPassphrase } from '../../../luks/header/model.js';
 import { kdfLimits } from '../../../luks/keyslot/kdf.js';
 import type { Unlocked } from '../../../luks/keyslot/unlock.js';
 import { Router } from '../../../routing/router.js';
-import { driversOf } from '../../drivers.js';
+import { routingOf } from '../../drivers.js';
 import type { Given, OptionSpec } from '../../options.js';
 import { fromPass, fromTerminal, fromWholeFile } from '../../passphrase.js';
 import type { Rule } from '../../rules.js';
@@ -43,9 +43,8 @@ export async function changing<T>(
   image: string,
   work: (device: Device, header: Luks2Header, unlocked: Unlocked, context: KeyContext) => Promise<T> | T,
 ): Promise<T> {
-  const drivers = driversOf(given);
   const context: KeyContext = {
-    router: new Router(drivers ? { drivers } : {}),
+    router: new Router(routingOf(given)),
     limits: kdfLimits(given.number('kdf-seconds', 1)),
   };
   const device = Device.open(given.get('header') ?? image, 'write');

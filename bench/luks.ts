@@ -1,0 +1,90 @@
+/** Whole disk images: `hwcrypt luks open` against `qemu-img convert` from its luks driver, in turn. */
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { median } from '#src/bench/engine/statistics.js';
+import { fill, HWCRYPT, hashOf, type Run, roomyFolder, run } from './enc.js';
+import { type Row, ratio, type Section } from './report.js';
+
+const MiB = 2 ** 20;
+const ROUNDS = 7;
+const PASS = ['-pass', 'pass:bench'];
+const SECRET = ['--object', 'secret,id=key,data=bench'];
+
+function must(command: string, args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr}`);
+}
+
+export async function images(): Promise<Section> {
+  const size = 1024 * MiB;
+  const folder = roomyFolder(6.2 * size, true);
+  try {
+    const [input, large, small, ours, theirs] = ['in', 'luks2', 'luks1', 'ours', 'theirs'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string, string, string];
+    fill(input, size);
+    // Opened at once: the payload is what is measured.
+    const cheap = ['--pbkdf', 'pbkdf2', '--pbkdf-force-iterations', '1000'];
+    const hwcrypt = (...args: string[]): void => must(process.execPath, [HWCRYPT, 'luks', ...args]);
+    hwcrypt('format', large, '--size', `${size}`, ...cheap, ...PASS);
+    hwcrypt('write', large, '-in', input, ...PASS);
+    must('qemu-img', [
+      ...['convert', ...SECRET, '-f', 'raw', '-O', 'luks'],
+      ...[
+        '-o',
+        'key-secret=key,iter-time=200,cipher-alg=aes-256,cipher-mode=xts,ivgen-alg=plain64',
+        input,
+        small,
+      ],
+    ]);
+    const source = `driver=luks,file.filename=${small},key-secret=key`;
+    const convert = ['convert', ...SECRET, '--image-opts', source, '-O', 'raw', theirs];
+    const want = await hashOf(input);
+    const rows: Row[] = [];
+    for (const [what, image, least] of [
+      ['aes-256-xts, sectors of 4096 bytes (LUKS2)', large, 0.9],
+      ['aes-256-xts, sectors of 512 bytes (LUKS1)', small, 0.9],
+    ] as const) {
+      const fresh = (command: string, out: string, ...args: string[]): Promise<Run> => {
+        rmSync(out, { force: true });
+        return run(command, args);
+      };
+      const own = (): Promise<Run> =>
+        fresh(process.execPath, ours, HWCRYPT, 'luks', 'open', image, '-o', ours, ...PASS);
+      const peer = (): Promise<Run> => fresh('qemu-img', theirs, ...convert);
+      await own();
+      await peer();
+      if ((await hashOf(ours)) !== want || (await hashOf(theirs)) !== want)
+        throw new Error(`${what}: the files differ`);
+      const a: Run[] = [];
+      const b: Run[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        const turn = [async () => a.push(await own()), async () => b.push(await peer())];
+        for (const one of round % 2 === 0 ? turn : turn.reverse()) await one();
+      }
+      const times = median(a.map((one, i) => b[i]!.seconds / one.seconds));
+      const peak = Math.max(...a.map(({ peakBytes }) => peakBytes));
+      rows.push({
+        what,
+        cells: [
+          `${median(a.map(({ seconds }) => seconds)).toFixed(2)} s`,
+          `${median(b.map(({ seconds }) => seconds)).toFixed(2)} s`,
+          ratio(times),
+          `${(peak / MiB).toFixed(0)} MiB`,
+          `≥ ${least}x, < 250 MB`,
+        ],
+        met: times >= least && peak < 250e6,
+      });
+    }
+    return {
+      title: 'A disk image of 1 GiB in memory',
+      command: 'npm run bench -- luks',
+      how: '`hwcrypt luks open` with all cores, and `qemu-img convert` from its luks driver, which knows LUKS1 and its 512-byte sectors only; whole processes in turn, 7 rounds, from tmpfs to a new file in tmpfs; the outputs are compared first. Passphrases are derived at once. Memory is the peak of hwcrypt’s process.',
+      columns: ['hwcrypt', 'qemu-img', 'times as fast', 'memory', 'wanted'],
+      rows,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
