@@ -9,6 +9,7 @@ import { files, large } from './enc.js';
 import { limits } from './limit.js';
 import { images } from './luks.js';
 import { machine, markdown, plain, type Section } from './report.js';
+import { accelerator, decision, instructions, served } from './routing.js';
 import { speeds } from './speed.js';
 import { startup } from './startup.js';
 
@@ -22,6 +23,10 @@ const SECTIONS: Record<string, () => Section | Promise<Section>> = {
   luks: images,
   startup,
   speed: speeds,
+  'routing-decision': decision,
+  routing: accelerator,
+  'routing-aes': instructions,
+  'routing-served': served,
 };
 
 const START = '<!-- written by `npm run bench` from here on -->';

@@ -99,15 +99,10 @@ export class Health {
     return this.#set(algorithm, driver, { kind: 'keeps failing', reason, until: this.#now() + ms });
   }
 
-  /** A request that went well ends a row of failures. Called only where there was one, see `ailing`. */
+  /** A request that went well ends a row of failures. */
   succeeded(algorithm: string, driver: string): void {
     const record = this.#records.get(keyOf(algorithm, driver));
     if (record) record.failures = 0;
-  }
-
-  /** Is there anything that `succeeded` would change? */
-  ailing(algorithm: string, driver: string): boolean {
-    return (this.#records.get(keyOf(algorithm, driver))?.failures ?? 0) > 0;
   }
 
   /** Forgets everything, wrong results too. */

@@ -66,6 +66,8 @@ export class Squad {
   #borders: readonly Border[] = [];
   #version = -1;
   #unverified = 0;
+  /** Whose last request failed. */
+  readonly #failed = new Set<number>();
 
   constructor(options: SquadOptions) {
     const { algorithm, candidates, stats } = options;
@@ -123,10 +125,15 @@ export class Squad {
     const tally = this.tallies[index]!;
     tally.requests++;
     tally.bytes += bytes;
-    const { driver, label } = this.candidates[index]!;
-    if (driver.fallible && this.health.ailing(this.algorithm.name, label)) {
-      this.health.succeeded(this.algorithm.name, label);
+    if (this.#failed.size > 0 && this.#failed.delete(index)) {
+      this.health.succeeded(this.algorithm.name, this.candidates[index]!.label);
     }
+  }
+
+  /** A request failed, through the driver's fault. */
+  failed(index: number, reason: Reason): void {
+    this.#failed.add(index);
+    this.health.failed(this.algorithm.name, this.candidates[index]!.label, reason, isGone(reason));
   }
 
   /** Is the result of this request of `index` to be compared? Counts the requests. */
@@ -166,7 +173,7 @@ export class Attempts {
   index: number;
   readonly #squad: Squad;
   readonly #bytes: number;
-  readonly #tried = new Set<number>();
+  #tried: Set<number> | undefined;
   #waits = 0;
 
   constructor(squad: Squad, bytes: number, index = squad.pick(bytes)) {
@@ -193,9 +200,10 @@ export class Attempts {
     const reason = reasonOf(error);
     if (whose === 'fault') {
       if (!last && isBusy(reason) && this.#waits < BUSY_TRIES) return 2 ** this.#waits++;
-      squad.health.failed(squad.algorithm.name, this.candidate.label, reason, isGone(reason));
+      squad.failed(index, reason);
     }
     if (last) throw error;
+    this.#tried ??= new Set();
     this.#tried.add(index);
     const next = squad.next(this.#bytes, this.#tried);
     if (next < 0) throw error;

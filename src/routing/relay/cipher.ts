@@ -147,18 +147,25 @@ export class RelayCipher extends SessionBase implements CipherSession {
     const length = this.#check(input, output);
     if (length === 0) return;
     const index = this.#choose(length);
-    if (this.#squad.candidates[index]!.driver.fallible) {
-      this.#carefully(index, input, output, length);
-      return;
+    const { fallible } = this.#squad.candidates[index]!.driver;
+    if (fallible) {
+      this.#fetch();
+      if (this.#piece(length) < length || overlap(input, output, length) !== 'none') {
+        this.#carefully(index, input, output, length);
+        return;
+      }
+      // The usual request: in one piece, and the input is still there if it fails.
+      this.#chain.before(input, 0, length);
     }
     try {
       this.#leg(index).session.update(input, output);
     } catch (error) {
-      if (blame(error) !== 'refusal') throw this.#lost(error);
-      this.#carefully(index, input, output, length);
+      if (!fallible && blame(error) !== 'refusal') throw this.#lost(error);
+      this.#carefully(index, input, output, length, error);
       return;
     }
-    this.#finished(index, length);
+    if (fallible) this.#accept(index, input, output, length);
+    else this.#finished(index, length);
   }
 
   async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {
@@ -277,10 +284,11 @@ export class RelayCipher extends SessionBase implements CipherSession {
     return this.#units ? left : Math.min(left, this.#chain.limit(PIECE_BYTES));
   }
 
-  #carefully(first: number, input: Uint8Array, output: Uint8Array, length: number): void {
+  /** @param failure what `first` made of the whole of it already */
+  #carefully(first: number, input: Uint8Array, output: Uint8Array, length: number, failure?: unknown): void {
     const source = unaliased(input, output, length);
-    this.#fetch();
     let index = first;
+    let earlier = failure;
     for (let at = 0; at < length; ) {
       const size = this.#piece(length - at);
       const attempts = new Attempts(this.#squad, length - at, index);
@@ -288,6 +296,10 @@ export class RelayCipher extends SessionBase implements CipherSession {
       // What is worked on in place must outlive a failure.
       const from =
         overlap(source, output) === 'same' ? copyOf(part(source, at, size)) : part(source, at, size);
+      if (earlier !== undefined) {
+        pause(this.#failed(attempts, earlier));
+        earlier = undefined;
+      }
       this.#chain.before(from, 0, size);
       for (;;) {
         try {
