@@ -4,7 +4,7 @@
  * Room `cli`.
  */
 import { HwcryptError } from '../errors.js';
-import { costOf, type KdfCost, MAX_MEMORY_KIB } from '../luks/keyslot/cost.js';
+import { costOf, type KdfCost, type KdfWish, MAX_MEMORY_KIB } from '../luks/keyslot/cost.js';
 import { requireDiskHash } from '../luks/keyslot/hash.js';
 import type { Given, OptionSpec } from './options.js';
 import type { Rule } from './rules.js';
@@ -49,8 +49,8 @@ export function hashOf(given: Given): string {
   return name;
 }
 
-/** Measures. */
-export async function kdfCostOf(given: Given): Promise<KdfCost> {
+/** Measures, where nobody says how much. @param keyBytes of the keyslot's own key */
+export async function kdfCostOf(given: Given, keyBytes: number): Promise<KdfCost> {
   const name = given.get('pbkdf') ?? 'argon2id';
   const type = KINDS.find((kind) => kind === name);
   if (!type) throw new HwcryptError('USAGE', `--pbkdf is one of ${KINDS.join(', ')}, not "${name}"`);
@@ -59,12 +59,13 @@ export async function kdfCostOf(given: Given): Promise<KdfCost> {
   if (type === 'pbkdf2' && (memoryKiB ?? threads) !== undefined) {
     throw new HwcryptError('USAGE', '--pbkdf-memory and --pbkdf-parallel have no effect with pbkdf2');
   }
-  return costOf({
+  const wish: KdfWish = {
     type,
     hash: hashOf(given),
     milliseconds: given.number('iter-time', 1, 3_600_000) ?? DEFAULT_MS,
     iterations: given.number('pbkdf-force-iterations', type === 'pbkdf2' ? 1000 : 4, 2 ** 32 - 1),
     memoryKiB,
     threads,
-  });
+  };
+  return costOf(wish, keyBytes);
 }

@@ -3,7 +3,7 @@
  *
  * Room `luks`.
  */
-import type { Router } from '../routing/router.js';
+import { Router } from '../routing/router.js';
 import { Device } from './device.js';
 import type { LuksHeader } from './header/model.js';
 import { readHeader } from './header/read.js';
@@ -22,7 +22,8 @@ export interface OpenOptions {
   readonly keyslot?: number | undefined;
   /** Is asked once the header is known to be one. It is wiped here. */
   readonly passphrase: () => Promise<Buffer>;
-  readonly router: Router;
+  /** Default: one of `routing`'s. */
+  readonly router?: Router;
   /** What `router` was made of, for the routers of other threads. */
   readonly routing?: Routing;
   readonly limits: KdfLimits;
@@ -43,7 +44,8 @@ export class Volume {
     device: Device,
     plan: PayloadPlan,
     { keyslot, volumeKey }: { keyslot: number; volumeKey: Buffer },
-    { router, routing = {} }: OpenOptions,
+    routing: Routing,
+    router: Router,
   ) {
     this.header = header;
     this.device = device;
@@ -56,6 +58,7 @@ export class Volume {
 
   /** @throws HwcryptError: no image, damaged, not supported, wrong passphrase, too dear */
   static async open(options: OpenOptions): Promise<Volume> {
+    const { routing = {}, router = new Router(routing) } = options;
     const device = Device.open(options.image, options.access);
     let detached: Device | undefined;
     try {
@@ -66,13 +69,13 @@ export class Volume {
       const passphrase = await options.passphrase();
       let unlocked: Awaited<ReturnType<typeof unlock>>;
       try {
-        unlocked = await unlock(source, header, { ...options, passphrase });
+        unlocked = await unlock(source, header, { ...options, router, passphrase });
       } finally {
         passphrase.fill(0);
       }
       try {
         const plan = planOf(header, unlocked.digest, device.bytes, device.name);
-        return new Volume(header, device, plan, unlocked, options);
+        return new Volume(header, device, plan, unlocked, routing, router);
       } catch (error) {
         unlocked.volumeKey.fill(0);
         throw error;

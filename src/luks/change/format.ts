@@ -154,7 +154,7 @@ async function metadataOf(
   { encryption, sectorBytes, hash, dataOffset, metadataBytes, limits }: FormatOptions,
 ): Promise<JsonObject> {
   const salt = randomBytes(DIGEST_SALT_BYTES);
-  const iterations = roundsIn(DIGEST_MS, hash);
+  const iterations = roundsIn(DIGEST_MS, hash, requireDiskHash(hash).digestBytes);
   const whose = 'the digest of the volume key';
   const digest = await derivePbkdf2(
     hash,

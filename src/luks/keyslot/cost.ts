@@ -4,10 +4,11 @@
  * Room `luks`.
  */
 import { pbkdf2Sync } from 'node:crypto';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 
+import { argon2Limits, measureArgon2 } from '../../bench/kdf.js';
 import { HwcryptError } from '../../errors.js';
-import { argon2, pbkdf2By } from '../../kdf/index.js';
+import { pbkdf2By } from '../../kdf/index.js';
 import { requireDiskHash } from './hash.js';
 import { availableMemory } from './kdf.js';
 
@@ -32,38 +33,31 @@ export interface KdfWish {
   readonly threads?: number | undefined;
 }
 
-// cryptsetup's limits and defaults.
+/** cryptsetup's. */
 const MIN_ROUNDS = 1000;
-const MIN_PASSES = 4;
-const MIN_MEMORY_KIB = 32;
-const DEFAULT_MEMORY_KIB = 1024 * 1024;
 export const MAX_MEMORY_KIB = 4 * 1024 * 1024;
-const MAX_THREADS = 4;
-const SAMPLE_KIB = 64 * 1024;
 const SAMPLE_MS = 50;
 
-/** Rounds of a hash in so many milliseconds. @throws LUKS_UNSUPPORTED */
-export function roundsIn(milliseconds: number, hashName: string): number {
+/** Rounds of a hash that make a key of so many bytes in so many milliseconds. @throws LUKS_UNSUPPORTED */
+export function roundsIn(milliseconds: number, hashName: string, keyBytes: number): number {
   const hash = requireDiskHash(hashName);
   const name = hash.names.openssl ?? hash.name;
   const known = pbkdf2By(name) === 'node' ? name : 'sha512';
   for (let rounds = 10_000; ; rounds *= 4) {
     const start = process.hrtime.bigint();
-    pbkdf2Sync('sample', 'salt of it', rounds, 1, known);
+    pbkdf2Sync('sample', 'salt of it', rounds, keyBytes, known);
     const elapsed = Number(process.hrtime.bigint() - start) / 1e6;
-    if (elapsed > SAMPLE_MS)
-      return Math.min(2 ** 32 - 1, Math.max(MIN_ROUNDS, Math.round((rounds * milliseconds) / elapsed)));
+    if (elapsed < SAMPLE_MS) continue;
+    return Math.min(2 ** 32 - 1, Math.max(MIN_ROUNDS, Math.round((rounds * milliseconds) / elapsed)));
   }
 }
 
-/** @throws KDF_TOO_DEAR where more memory is asked for than there is */
-export async function costOf(wish: KdfWish): Promise<KdfCost> {
-  if (wish.type === 'pbkdf2') {
-    const iterations = wish.iterations ?? roundsIn(wish.milliseconds, wish.hash);
-    return { type: 'pbkdf2', hash: wish.hash, iterations };
+/** @param keyBytes of the keyslot's own key @throws KDF_TOO_DEAR where more memory is asked for than there is */
+export async function costOf(wish: KdfWish, keyBytes: number): Promise<KdfCost> {
+  const { type, hash, milliseconds } = wish;
+  if (type === 'pbkdf2') {
+    return { type, hash, iterations: wish.iterations ?? roundsIn(milliseconds, hash, keyBytes) };
   }
-  const { type } = wish;
-  const threads = wish.threads ?? Math.min(MAX_THREADS, availableParallelism());
   const most = Math.floor(availableMemory() / 1024);
   if (wish.memoryKiB !== undefined && wish.memoryKiB > most) {
     throw new HwcryptError(
@@ -71,19 +65,13 @@ export async function costOf(wish: KdfWish): Promise<KdfCost> {
       `${wish.memoryKiB} KiB of memory are asked for, and ${most} KiB are available`,
     );
   }
-  // Half of the machine, so that it can be opened there while it does something else.
-  const memoryKiB =
-    wish.memoryKiB ?? Math.min(DEFAULT_MEMORY_KIB, Math.floor(totalmem() / 2048), Math.floor(most / 2));
-  if (wish.iterations !== undefined) return { type, iterations: wish.iterations, memoryKiB, threads };
-  const sampleKiB = Math.min(SAMPLE_KIB, memoryKiB);
-  const sample = { iterations: 1, memoryKiB: sampleKiB, threads };
-  const { elapsedNs } = await argon2().derive(type, Buffer.from('sample'), Buffer.alloc(16), sample, 32);
-  const passKiB = (sampleKiB * wish.milliseconds * 1e6) / elapsedNs;
-  const iterations = Math.floor(passKiB / memoryKiB);
-  if (iterations >= MIN_PASSES || wish.memoryKiB !== undefined) {
-    return { type, iterations: Math.max(MIN_PASSES, iterations), memoryKiB, threads };
+  const { memoryKiB, threads } = argon2Limits(availableParallelism(), wish);
+  if (wish.iterations !== undefined) {
+    return { type, iterations: wish.iterations, memoryKiB: wish.memoryKiB ?? memoryKiB, threads };
   }
-  // A slow machine: less memory rather than fewer passes, as cryptsetup has it.
-  const less = Math.max(MIN_MEMORY_KIB, 8 * threads, Math.floor(passKiB / MIN_PASSES));
-  return { type, iterations: MIN_PASSES, memoryKiB: Math.min(less, memoryKiB), threads };
+  const found = await measureArgon2(type, keyBytes * 8, { targetMs: milliseconds, memoryKiB, threads });
+  if (found?.iterations === undefined || found.memoryKiB === undefined) {
+    throw new HwcryptError('KDF_FAILED', `${type}: ${memoryKiB} KiB cannot be had`);
+  }
+  return { type, iterations: found.iterations, memoryKiB: found.memoryKiB, threads };
 }

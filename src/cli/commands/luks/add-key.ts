@@ -38,8 +38,9 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   const { keyslot: made } = await changing(given, image, async (device, header, unlocked, context) => {
     const passphrase = await newPassphraseOf(given, image);
     try {
-      const cost = await kdfCostOf(given);
-      const wanted = { passphrase, cost, hash, keyslot, priority, ...cipherOf(header, unlocked.keyslot) };
+      const cipher = cipherOf(header, unlocked.keyslot);
+      const cost = await kdfCostOf(given, cipher.keyBytes);
+      const wanted = { passphrase, cost, hash, keyslot, priority, ...cipher };
       return await addKey(device, header, unlocked, wanted, context);
     } finally {
       passphrase.fill(0);

@@ -82,7 +82,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   const target = detached ?? image;
   const total = totalBytes(image, detached, size, dataOffset, shape.sectorBytes);
   refuseContent(target, given);
-  const cost = await kdfCostOf(given);
+  const cost = await kdfCostOf(given, shape.keyBits / 8);
   const passphrases = await passphrasesOf(given, image);
   try {
     const options: FormatOptions = { ...shape, cost, passphrases };
