@@ -4,8 +4,9 @@
  * Room `cli`.
  */
 import { HwcryptError } from '../errors.js';
-import { costOf, type KdfCost, type KdfWish, MAX_MEMORY_KIB } from '../luks/keyslot/cost.js';
+import { costOf, type KdfCost, type KdfWish } from '../luks/keyslot/cost.js';
 import { requireDiskHash } from '../luks/keyslot/hash.js';
+import { MAX_MEMORY_KIB } from '../luks/keyslot/kdf.js';
 import type { Given, OptionSpec } from './options.js';
 import type { Rule } from './rules.js';
 

@@ -35,7 +35,6 @@ export interface KdfWish {
 
 /** cryptsetup's. */
 const MIN_ROUNDS = 1000;
-export const MAX_MEMORY_KIB = 4 * 1024 * 1024;
 const SAMPLE_MS = 50;
 
 /** Rounds of a hash that make a key of so many bytes in so many milliseconds. @throws LUKS_UNSUPPORTED */

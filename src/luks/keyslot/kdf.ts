@@ -34,7 +34,16 @@ export function availableMemory(): number {
 }
 
 const GIB = 2 ** 30;
-const gib = (bytes: number): string => `${(bytes / GIB).toPrecision(3)} GiB`;
+const MIB = 2 ** 20;
+
+function size(bytes: number): string {
+  if (bytes < MIB) return `${bytes / 1024} KiB`;
+  if (bytes < GIB) return `${Math.round(bytes / MIB)} MiB`;
+  return `${(bytes / GIB).toFixed(bytes < 100 * GIB ? 1 : 0)} GiB`;
+}
+
+/** cryptsetup makes no keyslot that takes more. */
+export const MAX_MEMORY_KIB = 4 * 1024 * 1024;
 
 const tooDear = (what: string): HwcryptError => new HwcryptError('KDF_TOO_DEAR', what);
 
@@ -51,9 +60,14 @@ export async function deriveKey(
   }
   const { memoryKiB, threads, iterations } = kdf;
   const memoryBytes = memoryKiB * 1024;
+  if (memoryKiB > MAX_MEMORY_KIB) {
+    throw tooDear(
+      `${whose} needs ${size(memoryBytes)} of memory for ${kdf.type}, and 4 GiB is the most that is taken`,
+    );
+  }
   if (memoryBytes > limits.memoryBytes) {
     throw tooDear(
-      `${whose} needs ${gib(memoryBytes)} of memory for ${kdf.type}, and ${gib(limits.memoryBytes)} are available`,
+      `${whose} needs ${size(memoryBytes)} of memory for ${kdf.type}, and ${size(limits.memoryBytes)} are available`,
     );
   }
   if (threads > MAX_LANES)
@@ -128,11 +142,22 @@ export async function derivePbkdf2(
 ): Promise<Buffer> {
   const hash = requireDiskHash(hashName);
   const name = hash.names.openssl ?? hash.name;
-  const rounds = iterations * Math.ceil(keyBytes / hash.digestBytes);
+  await checkPbkdf2(hashName, iterations, keyBytes, limits, whose);
+  return pbkdf2(name, passphrase, salt, iterations, keyBytes);
+}
+
+/** Before anything is derived. @throws KDF_TOO_DEAR, LUKS_UNSUPPORTED */
+export async function checkPbkdf2(
+  hashName: string,
+  iterations: number,
+  keyBytes: number,
+  limits: KdfLimits,
+  whose: string,
+): Promise<void> {
+  const rounds = iterations * Math.ceil(keyBytes / requireDiskHash(hashName).digestBytes);
   if (rounds / FASTEST_PBKDF2 > limits.seconds / PATIENCE) {
     checkTime(await pbkdf2Seconds(hashName, iterations, keyBytes), limits, whose);
   }
-  return pbkdf2(name, passphrase, salt, iterations, keyBytes);
 }
 
 function checkTime(seconds: number, limits: KdfLimits, whose: string): void {

@@ -14,7 +14,7 @@ import { SectorCipher } from '../sectors/cipher.js';
 import { parseSpecification } from '../sectors/specification.js';
 import { merge } from './af.js';
 import { requireDiskHash } from './hash.js';
-import { deriveKey, derivePbkdf2, type KdfLimits } from './kdf.js';
+import { checkPbkdf2, deriveKey, derivePbkdf2, type KdfLimits } from './kdf.js';
 
 /** Key material is always encrypted in these. */
 export const KEY_SECTOR_BYTES = 512;
@@ -33,6 +33,9 @@ export interface Unlocked {
   readonly keyslot: number;
   readonly digest: Digest;
 }
+
+/** For messages. */
+const DIGEST = 'the digest of the volume key';
 
 /** @throws LUKS_UNSUPPORTED where the header demands what is not done here */
 export function requireMet(header: LuksHeader): void {
@@ -79,8 +82,11 @@ function candidates(header: LuksHeader, digest: Digest, only: number | undefined
  */
 export async function unlock(source: Source, header: LuksHeader, options: UnlockOptions): Promise<Unlocked> {
   const digest = dataDigest(header);
+  const slots = candidates(header, digest, options.keyslot);
+  // What a key could not be checked with is not worth a passphrase's work.
+  await checkPbkdf2(digest.hash, digest.iterations, digest.digest.length, options.limits, DIGEST);
   let untried: HwcryptError | undefined;
-  for (const slot of candidates(header, digest, options.keyslot)) {
+  for (const slot of slots) {
     let volumeKey: Buffer | undefined;
     try {
       volumeKey = await openKeyslot(source, slot, options);
@@ -134,7 +140,7 @@ export async function isVolumeKey(digest: Digest, key: Uint8Array, limits: KdfLi
     key,
     digest.digest.length,
     limits,
-    'the digest of the volume key',
+    DIGEST,
   );
   return timingSafeEqual(made, digest.digest);
 }
