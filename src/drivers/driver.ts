@@ -107,7 +107,7 @@ export interface CipherSession extends Session {
   updateStaged?(length: number): Uint8Array;
   /**
    * Many messages of `unitBytes` each, the sectors of a disk, as `restart` with the next of `ivs` (one behind the other) and
-   * `update` for each in turn. Only where a driver can do it in less time than those calls take.
+   * `update` for each in turn. Only where a driver can do it in less time than those calls take. Then `restart` comes next, or this again.
    */
   updateUnits?(input: Uint8Array, output: Uint8Array, unitBytes: number, ivs: Uint8Array): void;
   /** Begins a new message: new IV (null for ECB and RC4) and, where given, a new key. Without `iv`, see `algorithm.ivBytes`. */

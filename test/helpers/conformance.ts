@@ -481,6 +481,52 @@ function cipherTests(suite: Suite, algorithm: CipherAlgorithm): void {
       }
     });
 
+    if (algorithm.ivBytes > 0) {
+      test(`${direction}: many units at once, as one after the other, with nothing written beside`, () => {
+        const random = new Random(`${what} units`);
+        using session = open(direction, random.bytes(algorithm.keyBytes), ivOf(algorithm, random));
+        using single = open(direction, random.bytes(algorithm.keyBytes), ivOf(algorithm, random));
+        // Whoever has no quicker way need not have it; libcrypto does.
+        assert.ok(session.updateUnits || driver.name !== 'libcrypto');
+        if (!session.updateUnits) return;
+        for (const [unitBytes, count] of [
+          [512, 9],
+          [Math.max(algorithm.minBytes ?? 1, algorithm.blockBytes) * 3, 5],
+          [4096, 1],
+          [512, 0],
+        ] as const) {
+          const key = random.bytes(algorithm.keyBytes);
+          const input = random.bytes(unitBytes * count);
+          const ivs = random.bytes(algorithm.ivBytes * count);
+          const right = new Uint8Array(input.length);
+          for (let i = 0; i < count; i++) {
+            const [from, to] = [i * unitBytes, (i + 1) * unitBytes];
+            single.restart(ivs.subarray(i * algorithm.ivBytes, (i + 1) * algorithm.ivBytes), key);
+            single.update(input.subarray(from, to), right.subarray(from, to));
+          }
+          session.restart(random.bytes(algorithm.ivBytes), key);
+          // In place, off any alignment, and over its own input by a few bytes.
+          for (const shift of [0, 3]) {
+            const room = new Uint8Array(input.length + 16).fill(0xaa);
+            room.set(input, 5);
+            const output = room.subarray(5 + shift, 5 + shift + input.length);
+            session.updateUnits(room.subarray(5, 5 + input.length), output, unitBytes, ivs);
+            same(output, right, `${what}: ${count} units of ${unitBytes} bytes, shifted by ${shift}`);
+            assert.ok(room.subarray(5 + shift + input.length).every((byte) => byte === 0xaa));
+          }
+        }
+        const [data, ivs] = [new Uint8Array(1024), new Uint8Array(2 * algorithm.ivBytes)];
+        const units = (unitBytes: number, own: Uint8Array = ivs): void =>
+          session.updateUnits?.(data, data, unitBytes, own);
+        refuses(() => units(1000), ['ERR_OUT_OF_RANGE'], 'units that do not fill it');
+        refuses(() => units(0), ['ERR_OUT_OF_RANGE'], 'units of no bytes');
+        refuses(() => units(512, ivs.subarray(1)), ['ERR_OUT_OF_RANGE'], 'too few IVs');
+        refuses(() => units(512, null as never), ['ERR_INVALID_ARG_TYPE'], 'no IVs');
+        session.close();
+        refuses(() => units(512), ['SESSION_UNUSABLE'], 'units after close()');
+      });
+    }
+
     test(`${direction}: another session goes on from chain()`, () => {
       const random = new Random(`${what} chain`);
       const block = algorithm.cipherBlockBytes;
