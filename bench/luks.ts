@@ -16,7 +16,17 @@ function must(command: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr}`);
 }
 
+const TITLE = {
+  title: 'A disk image of 1 GiB in memory',
+  command: 'npm run bench -- luks',
+  how: '`hwcrypt luks open` with all cores, and `qemu-img convert` from its luks driver, which knows LUKS1 and its 512-byte sectors only; whole processes in turn, 7 rounds, from tmpfs to a new file in tmpfs; the outputs are compared first. Passphrases are derived at once. Memory is the peak of hwcrypt’s process.',
+  columns: ['hwcrypt', 'qemu-img', 'times as fast', 'memory', 'wanted'],
+};
+
 export async function images(): Promise<Section> {
+  if (spawnSync('qemu-img', ['--version']).error) {
+    return { ...TITLE, rows: [{ what: 'qemu-img is not installed (package qemu-utils)', cells: [] }] };
+  }
   const size = 1024 * MiB;
   const folder = roomyFolder(6.2 * size, true);
   try {
@@ -77,13 +87,7 @@ export async function images(): Promise<Section> {
         met: times >= least && peak < 250e6,
       });
     }
-    return {
-      title: 'A disk image of 1 GiB in memory',
-      command: 'npm run bench -- luks',
-      how: '`hwcrypt luks open` with all cores, and `qemu-img convert` from its luks driver, which knows LUKS1 and its 512-byte sectors only; whole processes in turn, 7 rounds, from tmpfs to a new file in tmpfs; the outputs are compared first. Passphrases are derived at once. Memory is the peak of hwcrypt’s process.',
-      columns: ['hwcrypt', 'qemu-img', 'times as fast', 'memory', 'wanted'],
-      rows,
-    };
+    return { ...TITLE, rows };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

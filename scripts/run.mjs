@@ -37,10 +37,14 @@ const targets = {
 const installed = ['qemu-system-x86', 'kmod', 'openssl', 'cryptsetup-bin', 'kcapi-tools', 'strace'];
 
 /**
- * The same, for the tests alone: the libraries of two drivers; shells and a linter for the probe; 350 MB, to open the report's page as
+ * The same, for the tests alone: the libraries of two drivers; who else reads disk images and serves them; shells and a linter for the probe; 350 MB, to open the report's page as
  * people do.
  */
-const installedForTests = ['libgcrypt20', 'libnettle8', 'shellcheck', 'dash', 'chromium'];
+const installedForTests = [
+  ...['libgcrypt20', 'libnettle8'],
+  ...['qemu-utils', 'nbd-client', 'e2fsprogs'],
+  ...['shellcheck', 'dash', 'chromium'],
+];
 
 /** Debian packages of which only files are wanted: unpacked into .cache/, nothing of them is installed. */
 const unpacked = [

@@ -5,7 +5,7 @@
  * cryptsetup runs as rarely as can be: each run costs the guest seconds.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   closeSync,
   fsyncSync,
@@ -26,6 +26,7 @@ import { SectorCipher } from '#src/luks/sectors/cipher.js';
 import { parseSpecification } from '#src/luks/sectors/specification.js';
 import { Volume } from '#src/luks/volume.js';
 import { Router } from '#src/routing/router.js';
+import { projectFolder } from '../../rig/index.js';
 import { CHEAP, cryptsetup, format, PASSPHRASE, SMALL } from '../helpers/luks.js';
 import { Random } from '../helpers/random.js';
 
@@ -298,4 +299,54 @@ test('the kernel’s own ciphers, by name, decrypt what it encrypted', async () 
     volume.close();
     assert.ok(seen.equals(data), drivers.join());
   }
+});
+
+test('the kernel mounts what is served over NBD', async (t) => {
+  if (spawnSync('nbd-client', ['-V']).error) return t.skip('nbd-client is not installed');
+  tool('modprobe', 'nbd', 'nbds_max=1');
+  const image = path('served');
+  writeFileSync(image, '');
+  truncateSync(image, 8 * 2 ** 20);
+  const device = Device.open(image, 'write');
+  const cost = { type: 'pbkdf2', hash: 'sha256', iterations: 1000 } as const;
+  await formatImage(device, {
+    ...COMMON,
+    encryption: 'aes-xts-plain64',
+    keyBits: 512,
+    sectorBytes: 4096,
+    cost,
+    passphrases: [Buffer.from(PASSPHRASE)],
+  });
+  device.close();
+  const server = spawn(
+    process.execPath,
+    [
+      `${projectFolder}/dist/cli/main.js`,
+      'luks',
+      'serve',
+      image,
+      '--socket',
+      path('socket'),
+      '-pass',
+      `pass:${PASSPHRASE}`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ended = new Promise((resolve) => server.once('close', resolve));
+  await new Promise((resolve) => server.stdout.once('data', resolve));
+  tool('nbd-client', '-nonetlink', '-unix', path('socket'), '/dev/nbd0');
+  try {
+    tool('mkfs.ext4', '-q', '-F', '/dev/nbd0');
+    writeFileSync(path('file'), 'through the kernel');
+    tool('debugfs', '-w', '-R', `write ${path('file')} file`, '/dev/nbd0');
+    tool('fsck.ext4', '-f', '-n', '/dev/nbd0');
+  } finally {
+    tool('nbd-client', '-d', '/dev/nbd0');
+    server.kill('SIGTERM');
+    await ended;
+  }
+  const plain = path('unserved');
+  writeFileSync(plain, await plaintext(image));
+  tool('fsck.ext4', '-f', '-n', plain);
+  assert.equal(tool('debugfs', '-R', 'cat /file', plain), 'through the kernel');
 });
