@@ -66,7 +66,7 @@ export async function accelerator(): Promise<Section> {
   const found = await measured(
     { kind: 'qemu', cpu: 'max,-aes,-vaes', modules: ['virtio_crypto'] },
     'libcrypto,afalg',
-    3,
+    2,
   );
   const rows = rowsOf(found);
   const at = found.sizes.find(({ bytes }) => bytes === 65_536)!;

@@ -51,6 +51,16 @@ export interface Loss {
   readonly reason: Reason;
 }
 
+/** Sizes that go to one candidate. */
+export interface Range {
+  /** Above, and below: bytes. */
+  readonly from: number;
+  readonly below: number;
+  readonly version: number;
+  readonly health: Health;
+  readonly tally: Tally;
+}
+
 /** A driver that is busy is asked again after 1, 2, 4 … ms, this often. */
 const BUSY_TRIES = 6;
 
@@ -91,6 +101,20 @@ export class Squad {
   get borders(): readonly Border[] {
     if (this.health.version !== this.#version) this.#decide();
     return this.#borders;
+  }
+
+  /** The sizes around `bytes` that go to `index`, as long as the version stays; none where it is not his. */
+  range(index: number, bytes: number): Range {
+    const { borders: all } = this;
+    const at = all.findLastIndex(({ fromBytes }) => fromBytes <= bytes);
+    const own = all[at]?.index === index;
+    return {
+      from: own ? Math.max(0, all[at]!.fromBytes - 1) : Number.POSITIVE_INFINITY,
+      below: all[at + 1]?.fromBytes ?? Number.POSITIVE_INFINITY,
+      version: this.#version,
+      health: this.health,
+      tally: this.tallies[index]!,
+    };
   }
 
   #decide(): void {
