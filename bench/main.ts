@@ -50,6 +50,9 @@ async function main(): Promise<number> {
   if (write) {
     const file = new URL('../../docs/benchmarks.md', import.meta.url);
     writeFileSync(file, merged(readFileSync(file, 'utf8'), sections));
+    for (const { picture } of sections) {
+      if (picture) writeFileSync(new URL(`../../docs/${picture.file}`, import.meta.url), picture.svg);
+    }
     process.stdout.write('docs/benchmarks.md is written.\n');
   }
   return sections.some((section) => section.rows.some((row) => row.met === false)) ? 1 : 0;

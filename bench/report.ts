@@ -17,6 +17,8 @@ export interface Section {
   readonly how: string;
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
+  /** A picture for another document: its file under docs/, and what is in it. */
+  readonly picture?: { readonly file: string; readonly svg: string };
 }
 
 export const ratio = (value: number): string => `${value.toFixed(2)}x`;
