@@ -13,7 +13,7 @@ import { predict } from '../routing/cost.js';
 import type { Profile } from '../routing/profile.js';
 import type { Device } from './device.js';
 import { type LuksHeader, opensByPassphrase, type PassphraseKeyslot, type Segment } from './header/model.js';
-import { availableMemory, kdfSeconds } from './keyslot/kdf.js';
+import { availableMemory, checkArgon2, kdfLimits, kdfSeconds } from './keyslot/kdf.js';
 import { parseSpecification, type SectorSpecification } from './sectors/specification.js';
 
 export interface Judgement {
@@ -388,13 +388,10 @@ async function judgeKdf({ id, kdf, area }: PassphraseKeyslot, say: Say): Promise
       );
       return undefined;
     }
-    if (bytes > availableMemory()) {
-      say(
-        'warning',
-        'KDF_MEMORY',
-        about,
-        `${kdf.type} wants ${mib(bytes)}, and ${mib(availableMemory())} are available now`,
-      );
+    try {
+      checkArgon2(kdf, kdfLimits(), 'it');
+    } catch (error) {
+      say('warning', 'KDF_MEMORY', about, (error as Error).message);
       return undefined;
     }
     say(

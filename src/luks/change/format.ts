@@ -28,6 +28,7 @@ const DEFAULT_HEADER_BYTES = 0x4000;
 /** cryptsetup lets the digest of the volume key take so long. */
 const DIGEST_MS = 125;
 const DIGEST_SALT_BYTES = 32;
+const DATA_ALIGNMENT = 4096;
 const MAX_KEYSLOTS_BYTES = 128 * 2 ** 20;
 
 export interface FormatOptions {
@@ -73,6 +74,9 @@ export function checkFormat({
   }
   if (uuid !== undefined && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(uuid)) {
     throw wrong(`"${uuid}" is no UUID`);
+  }
+  if (rest.dataOffset % DATA_ALIGNMENT !== 0) {
+    throw wrong(`the data begins at a multiple of ${DATA_ALIGNMENT} bytes, not at ${rest.dataOffset}`);
   }
   const keyslotsBytes = rest.metadataBytes - 2 * DEFAULT_HEADER_BYTES;
   const needed = areaBytesOf(keyBits / 8) * rest.passphrases.length;

@@ -47,18 +47,9 @@ export const MAX_MEMORY_KIB = 4 * 1024 * 1024;
 
 const tooDear = (what: string): HwcryptError => new HwcryptError('KDF_TOO_DEAR', what);
 
-/** @param whose `keyslot 0`, for messages @throws KDF_TOO_DEAR, KDF_FAILED, LUKS_UNSUPPORTED */
-export async function deriveKey(
-  kdf: KeyslotKdf,
-  passphrase: Uint8Array,
-  keyBytes: number,
-  limits: KdfLimits,
-  whose: string,
-): Promise<Buffer> {
-  if (kdf.type === 'pbkdf2') {
-    return derivePbkdf2(kdf.hash, kdf.iterations, kdf.salt, passphrase, keyBytes, limits, whose);
-  }
-  const { memoryKiB, threads, iterations } = kdf;
+/** What can be refused by its numbers alone. @throws KDF_TOO_DEAR */
+export function checkArgon2(kdf: Argon2Kdf, limits: KdfLimits, whose: string): void {
+  const { memoryKiB, threads } = kdf;
   const memoryBytes = memoryKiB * 1024;
   if (memoryKiB > MAX_MEMORY_KIB) {
     throw tooDear(
@@ -72,9 +63,24 @@ export async function deriveKey(
   }
   if (threads > MAX_LANES)
     throw tooDear(`${whose} asks for ${threads} threads, at most ${MAX_LANES} are taken`);
+}
+
+/** @param whose `keyslot 0`, for messages @throws KDF_TOO_DEAR, KDF_FAILED, LUKS_UNSUPPORTED */
+export async function deriveKey(
+  kdf: KeyslotKdf,
+  passphrase: Uint8Array,
+  keyBytes: number,
+  limits: KdfLimits,
+  whose: string,
+): Promise<Buffer> {
+  if (kdf.type === 'pbkdf2') {
+    return derivePbkdf2(kdf.hash, kdf.iterations, kdf.salt, passphrase, keyBytes, limits, whose);
+  }
+  checkArgon2(kdf, limits, whose);
+  const { memoryKiB, threads, iterations } = kdf;
   const { name, derive } = argon2();
   // No machine does it faster; then how fast is this one?
-  if ((iterations * memoryBytes) / FASTEST_ARGON2 > limits.seconds / PATIENCE) {
+  if ((iterations * memoryKiB * 1024) / FASTEST_ARGON2 > limits.seconds / PATIENCE) {
     checkTime(await argon2Seconds(kdf), limits, whose);
   }
   if (name === 'hash-wasm' && passphrase.length === 0) {

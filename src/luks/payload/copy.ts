@@ -18,11 +18,12 @@ const PROGRESS_MS = 100;
 
 export type ChunkAnswer = { readonly done: true } | { readonly error: { message: string; code?: string } };
 
-/** @throws HwcryptError: the first thing that went wrong in any thread */
+/** @param most threads @throws HwcryptError: the first thing that went wrong in any thread */
 export async function copy(
   task: CopyTask,
   key: Uint8Array,
   progress?: (bytes: number) => void,
+  most = Math.min(MAX_THREADS, availableParallelism()),
 ): Promise<void> {
   const shared: ChunkTask = {
     ...task,
@@ -34,7 +35,7 @@ export async function copy(
   const cells = new Int32Array(shared.cells);
   const told = (): void => progress?.(Math.min(task.bytes, (cells[CELL.done] as number) * CHUNK_BYTES));
   try {
-    const threads = Math.min(MAX_THREADS, availableParallelism(), Math.ceil(task.bytes / CHUNK_BYTES));
+    const threads = Math.min(most, Math.ceil(task.bytes / CHUNK_BYTES));
     if (task.bytes <= ALONE_BYTES || threads < 2) {
       await inPieces(shared, told);
       return;
@@ -66,7 +67,9 @@ function thread(task: ChunkTask, cells: Int32Array): Promise<void> {
       Atomics.notify(cells, CELL.turn);
       reject(error);
     };
+    let answered = false;
     worker.once('message', (answer: ChunkAnswer) => {
+      answered = true;
       if ('done' in answer) resolve();
       else {
         const { message, code } = answer.error;
@@ -74,6 +77,9 @@ function thread(task: ChunkTask, cells: Int32Array): Promise<void> {
       }
     });
     worker.once('error', (error: Error) => fail(error));
-    worker.once('exit', () => fail(new Error('a worker thread ended')));
+    worker.once('exit', () => {
+      // The first that has nothing left to do must not stop the others.
+      if (!answered) fail(new Error('a worker thread ended'));
+    });
   });
 }

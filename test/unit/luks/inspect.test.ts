@@ -79,6 +79,12 @@ test('each thing that is to be said', { skip }, async () => {
       'warning',
       /cannot be opened here/,
     ],
+    [
+      { 'keyslots.0.kdf.cpus': 2 ** 18, 'keyslots.0.kdf.memory': 2 ** 21 },
+      'KDF_MEMORY',
+      'warning',
+      /262144 threads/,
+    ],
     [{ 'config.flags': ['allow-discards', 'x\u001b'] }, 'FLAG', 'note', /from outside/],
     [{ 'config.requirements': { mandatory: ['new'] } }, 'REQUIREMENT', 'warning', /"new" is required/],
     [{ 'digests.0.keyslots': [], keyslots: {} }, 'KEYSLOTS', 'warning', /no passphrase/],

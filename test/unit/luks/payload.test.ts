@@ -1,5 +1,6 @@
 /** Any range of a volume is read and written like a file: against a model in memory, and by threads. */
 import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -97,6 +98,28 @@ test('many threads make what one makes, into a file, in order, and back', async 
   assert.ok(seen.every((n) => n >= 0 && n <= length));
   closeSync(volume.fd);
   closeSync(source.fd);
+});
+
+test('threads that end early leave the others their turn: a slow pipe, and more threads than chunks in the end', async () => {
+  const bytes = 10 * 2 ** 20;
+  const plan: PayloadPlan = { bytes, pieces: [{ from: 0, at: 0, bytes, sectorBytes: 4096, crypt }] };
+  writeFileSync(path('slow'), random.bytes(bytes));
+  execFileSync('mkfifo', [path('fifo')]);
+  // Reads a piece now and then, so that whoever has the last chunks waits for those before.
+  const script = `exec < ${path('fifo')}; for i in 1 2 3 4 5; do sleep 0.1; head -c 1000000; done; cat`;
+  const reader = spawn('sh', ['-c', script], { stdio: ['ignore', openSync(path('read'), 'w'), 'inherit'] });
+  const ended = new Promise((resolve) => reader.once('close', resolve));
+  const volume = { fd: openSync(path('slow'), 'r'), name: 'slow' };
+  const out = { fd: openSync(path('fifo'), 'w'), name: 'fifo' };
+  const task = { direction: 'read', plan, volume, offset: 0, bytes, routing: {} } as const;
+  await copy({ ...task, file: out }, key, undefined, 6);
+  closeSync(out.fd);
+  await ended;
+  const whole = openSync(path('whole'), 'w');
+  await copy({ ...task, file: { fd: whole, name: 'whole', offset: 0 } }, key, undefined, 1);
+  closeSync(whole);
+  closeSync(volume.fd);
+  assert.ok(readFileSync(path('read')).equals(readFileSync(path('whole'))));
 });
 
 test('an error in a thread ends them all, with its code', async () => {

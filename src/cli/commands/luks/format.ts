@@ -63,7 +63,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   const detached = given.get('header');
   const size = sizeOf(given, 'size');
   const dataOffset = sizeOf(given, 'offset') ?? (detached === undefined ? DEFAULT_OFFSET : 0);
-  const metadataBytes = detached === undefined ? dataOffset : DEFAULT_OFFSET;
+  const metadataBytes = detached === undefined ? Math.min(dataOffset, DEFAULT_OFFSET) : DEFAULT_OFFSET;
   const shape = {
     encryption: given.get('cipher') ?? DEFAULT_CIPHER,
     keyBits: given.number('key-size', 8, 4096) ?? DEFAULT_KEY_BITS,

@@ -102,9 +102,14 @@ test('what may be wrong is said before anything is written', () => {
     [[...make, '--label', 'x'.repeat(48)], 2, /longer than 47 bytes/],
     [[...make, '--uuid', 'x'], 2, /is no UUID/],
     [
-      ['luks', 'format', image, ...CHEAP, '--offset', '33K', '-pass', 'pass:secret'],
+      ['luks', 'format', image, ...CHEAP, '--offset', '36K', '-pass', 'pass:secret'],
       2,
       /the header takes from/,
+    ],
+    [
+      ['luks', 'format', image, ...CHEAP, '--offset', '1000000', '-pass', 'pass:secret'],
+      2,
+      /multiple of 4096/,
     ],
     [[...make, '--size', '1000'], 2, /multiple of the sector/],
     [[...make, '--force', '--pbkdf', 'scrypt'], 2, /argon2id, argon2i, pbkdf2/],
