@@ -100,9 +100,10 @@ export async function files(): Promise<Section> {
     const rows = [];
     for (const [cipher, decrypt, least] of [
       ['aes-128-cbc', false, 1.5],
-      ['aes-256-ctr', false, 1.2],
+      ['aes-256-ctr', false, 1.5],
+      ['aes-128-ecb', false, 1.5],
       ['aes-256-cbc', false, undefined],
-      ['aes-128-cbc', true, undefined],
+      ['aes-128-cbc', true, 1.5],
     ] as const) {
       const source = decrypt ? join(folder, 'source') : input;
       if (decrypt) spawnSync('openssl', ['enc', ...keyArguments(cipher), '-in', input, '-out', source]);
