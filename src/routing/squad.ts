@@ -7,7 +7,7 @@
 import type { Algorithm } from '../algorithms.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Reason } from '../errors.js';
-import { type Border, borders, type CostCurve, pick, predict } from './cost.js';
+import { type Border, borders, type CostCurve, type CostPoint, pick, predict } from './cost.js';
 import { blame, isBusy, isGone, reasonOf } from './faults.js';
 import type { Health } from './health.js';
 import type { Stats, Tally } from './stats.js';
@@ -60,6 +60,15 @@ export interface Range {
   readonly health: Health;
   readonly tally: Tally;
 }
+
+/** A change of driver has to be worth more than this. */
+const WORTH = 1.03;
+
+const dearer = ({ requestBytes, elapsedNs, cpuNs }: CostPoint): CostPoint => ({
+  requestBytes,
+  elapsedNs: elapsedNs * WORTH,
+  cpuNs: cpuNs * WORTH,
+});
 
 /** A driver that is busy is asked again after 1, 2, 4 … ms, this often. */
 const BUSY_TRIES = 6;
@@ -120,7 +129,12 @@ export class Squad {
   #decide(): void {
     this.#version = this.health.version;
     const fit = this.candidates.map(({ label }) => !this.health.barred(this.algorithm.name, label));
-    const curves = this.costs?.curves.map((curve, i) => (fit[i] ? curve : undefined));
+    // The first library is the home of all work: two that compute alike differ by the noise of their measurements, and no more.
+    const home = this.candidates.findIndex(({ driver }) => !driver.fallible);
+    const curves = this.costs?.curves.map((curve, i) => {
+      if (!fit[i]) return undefined;
+      return i === home ? curve : curve?.map(dearer);
+    });
     // With nobody in good health the first is asked all the same: it is for him to say what is wrong.
     this.#borders =
       this.costs && curves?.some((curve) => curve !== undefined)
