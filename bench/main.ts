@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { objects, oneShots, updates } from './api.js';
+import { cryptodevOverhead } from './cryptodev.js';
 import { files, large } from './enc.js';
 import { limits } from './limit.js';
 import { images } from './luks.js';
@@ -18,6 +19,7 @@ const SECTIONS: Record<string, () => Section | Promise<Section>> = {
   update: updates,
   objects,
   limit: limits,
+  cryptodev: cryptodevOverhead,
   enc: files,
   large,
   luks: images,

@@ -18,11 +18,6 @@ export function nonceProblem(algorithm: AeadAlgorithm, ivBytes: number): Reason 
   };
 }
 
-/** Bytes of text that the nonce leaves room for: CCM keeps 15 - nonce bytes for the length (RFC 3610). */
-export function mostByNonce(algorithm: AeadAlgorithm, ivBytes: number): number {
-  return algorithm.mode === 'ccm' && ivBytes > 12 ? 0xffff : Number.POSITIVE_INFINITY;
-}
-
 /** Writes `kernelIvBytes` from the caller's nonce. */
 export function putNonce(algorithm: AeadAlgorithm, nonce: Uint8Array, to: Uint8Array, at: number): void {
   if (algorithm.mode !== 'ccm') {

@@ -1019,6 +1019,38 @@ function aeadTests(suite: Suite, algorithm: AeadAlgorithm): void {
     }
   });
 
+  if (algorithm.mode === 'ccm') {
+    test('a text that its nonce leaves no room for is refused before it begins, either way', async () => {
+      const random = new Random(`${name} room`);
+      const key = random.bytes(algorithm.keyBytes);
+      using sealer = open('encrypt', key);
+      using opener = open('decrypt', key);
+      const [nonce, none] = [random.bytes(13), new Uint8Array()];
+      const text = random.bytes(0x1_0000);
+      const output = new Uint8Array(text.length);
+      const tag = new Uint8Array(defaultTagBytes);
+      const codes = ['MESSAGE_TOO_LARGE'];
+      refuses(() => sealer.seal(nonce, none, text, output, tag), codes, 'seal');
+      await refusesAsync(() => sealer.sealAsync(nonce, none, text, output, tag), codes, 'sealAsync');
+      refuses(() => opener.open(nonce, none, text, tag, output), codes, 'open');
+      await refusesAsync(() => opener.openAsync(nonce, none, text, tag, output), codes, 'openAsync');
+      same(output, new Uint8Array(text.length), `${name}: the output of what was refused`);
+      const input = text.subarray(1);
+      const sealed = output.subarray(1);
+      const longest = () => {
+        sealer.seal(nonce, none, input, sealed, tag);
+        return true;
+      };
+      if (!unlessRefused(longest)) return;
+      const job: Job = { algorithm: name, op: 'encrypt', key, iv: nonce, input, tagBytes: tag.length };
+      const right = expected(suite, algorithm, [job])?.[0];
+      if (right) same(sealed, right.output, `${name}, the longest text for the nonce`);
+      if (right) same(tag, right.tag!, `${name}, the longest text for the nonce: tag`);
+      opener.open(nonce, none, sealed, tag, sealed);
+      same(sealed, input, `${name}, the longest text for the nonce, opened`);
+    });
+  }
+
   test('wrong arguments are refused and leave the session usable; closed is closed', async () => {
     const random = new Random(`${name} arguments`);
     const key = random.bytes(algorithm.keyBytes);

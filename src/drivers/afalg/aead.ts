@@ -28,8 +28,8 @@ import {
 } from '../../linux/index.js';
 import { bytes, lengthOf, outputBytes, pair } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { kernelIvBytes, mostByNonce, nonceProblem, putNonce } from '../kernel-nonce.js';
-import { checkIv, checkKey } from '../parameters.js';
+import { kernelIvBytes, nonceProblem, putNonce } from '../kernel-nonce.js';
+import { checkIv, checkKey, checkRoom } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import type { Facts } from './facts.js';
 import { type Limits, patiently, patientlyAsync, type Resources, unavailable } from './tfm.js';
@@ -198,15 +198,10 @@ export class AfalgAead extends SessionBase implements AeadSession {
         `${this.driver}: ${algorithm.name}`,
         problem,
       );
+    checkRoom(this.driver, algorithm, ivBytes, length);
     const total = aadBytes + length + this.tagBytes;
-    let most = this.messageBytes;
-    let why = `the kernel takes aad, text and tag of one message in one request of at most ${most} bytes`;
-    const byNonce = mostByNonce(algorithm, ivBytes);
-    if (length > byNonce) {
-      most = byNonce;
-      why = `with a nonce of ${ivBytes} bytes a CCM message is at most ${most} bytes long`;
-    } else if (total <= most) return length;
-    const message = `${why}; this one has ${total}`;
+    if (total <= this.messageBytes) return length;
+    const message = `the kernel takes aad, text and tag of one message in one request of at most ${this.messageBytes} bytes; this one has ${total}`;
     throw new HwcryptError('MESSAGE_TOO_LARGE', `${this.driver}: ${message}`, {
       reason: { code: 'MESSAGE_TOO_LARGE', message, cure: 'use the libcrypto driver, or smaller messages' },
     });

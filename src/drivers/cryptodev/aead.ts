@@ -21,8 +21,8 @@ import {
 } from '../../linux/index.js';
 import { bytes, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { kernelIvBytes, mostByNonce, nonceProblem, putNonce } from '../kernel-nonce.js';
-import { checkIv, checkKey } from '../parameters.js';
+import { kernelIvBytes, nonceProblem, putNonce } from '../kernel-nonce.js';
+import { checkIv, checkKey, checkRoom } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import { type Holder, IOCTL, unavailable } from './device.js';
 import { MESSAGE_BYTES, type Staged, Staging, sharedStaging } from './staging.js';
@@ -211,12 +211,7 @@ export class CryptodevAead extends SessionBase implements AeadSession {
         problem,
       );
     }
-    const byNonce = mostByNonce(algorithm, ivBytes);
-    if (length > byNonce) {
-      throw this.#tooLarge(
-        `with a nonce of ${ivBytes} bytes a CCM message is at most ${byNonce} bytes long; this one has ${length}`,
-      );
-    }
+    checkRoom(this.driver, algorithm, ivBytes, length);
     if (aadLength > mostAad()) {
       throw this.#tooLarge(
         `/dev/crypto takes at most ${mostAad()} bytes of additional data, a page of memory; here are ${aadLength}`,

@@ -6,7 +6,7 @@ import { AuthenticationError, HwcryptError, type Reason } from '../../errors.js'
 import type { NativeFunction } from '../../linux/ffi.js';
 import { bytes, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import type { CipherId } from './cipher.js';
 import {
@@ -203,7 +203,7 @@ export class GcryptAead extends SessionBase implements AeadSession {
     const ivBytes = checkIv(this.algorithm, iv);
     bytes(aad, 'aad');
     const length = pair(text, output);
-    if (this.algorithm.mode === 'ccm') this.#checkRoom(ivBytes, length);
+    checkRoom(DRIVER, this.algorithm, ivBytes, length);
     return length;
   }
 
@@ -226,16 +226,6 @@ export class GcryptAead extends SessionBase implements AeadSession {
       BigUint64Array.of(BigInt(length), BigInt(aadBytes), BigInt(this.tagBytes)).buffer,
     );
     this.#demand(this.#gcrypt.cipherControl(this.#handle, GCRYCTL.SET_CCM_LENGTHS, lengths, lengths.length));
-  }
-
-  /** RFC 3610: the nonce leaves 15 - its length bytes for the length of the text. libgcrypt does not look. */
-  #checkRoom(ivBytes: number, length: number): void {
-    const room = 2 ** (8 * (15 - ivBytes)) - 1;
-    if (length <= room) return;
-    const message = `with a nonce of ${ivBytes} bytes a CCM message is at most ${room} bytes long; this one has ${length}`;
-    throw new HwcryptError('MESSAGE_TOO_LARGE', `${DRIVER}: ${message}`, {
-      reason: { code: 'MESSAGE_TOO_LARGE', message, cure: 'use a shorter nonce, or smaller messages' },
-    });
   }
 
   #aad(aad: Uint8Array): void {

@@ -4,7 +4,7 @@ import { AuthenticationError, HwcryptError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
 import { bytes, checkedLength, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import {
   CTRL_SET_IVLEN,
@@ -266,8 +266,9 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    checkIv(this.algorithm, iv);
+    const ivBytes = checkIv(this.algorithm, iv);
     const length = pair(text, output);
+    checkRoom(this.driver, this.algorithm, ivBytes, length);
     const aadLength = checkedLength(aad, 'aad');
     if (this.messageBytes !== undefined && (length > this.messageBytes || aadLength > this.messageBytes)) {
       throw new HwcryptError(

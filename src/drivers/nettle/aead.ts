@@ -5,7 +5,7 @@ import type { AeadAlgorithm } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError } from '../../errors.js';
 import { bytes, checkedLength, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import { type BlockCipher, type Call, type Nettle, type NettleSymbol, SIZES } from './library.js';
 import { Memory, type Part } from './memory.js';
@@ -492,13 +492,7 @@ export class NettleAead extends SessionBase implements AeadSession {
     const ivBytes = checkIv(this.algorithm, iv);
     const length = pair(text, output);
     checkedLength(aad, 'aad');
-    // SP 800-38C: what the nonce leaves of a block counts the bytes of the text. nettle aborts where it does not fit.
-    if (this.algorithm.mode === 'ccm' && length >= 2 ** (8 * (15 - ivBytes))) {
-      throw new HwcryptError(
-        'MESSAGE_TOO_LARGE',
-        `nettle: with a nonce of ${ivBytes} bytes ${this.algorithm.name} takes fewer than ${2 ** (8 * (15 - ivBytes))} bytes`,
-      );
-    }
+    checkRoom('nettle', this.algorithm, ivBytes, length);
     return length;
   }
 }

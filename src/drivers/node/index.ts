@@ -42,7 +42,7 @@ import type {
   Probe,
   Support,
 } from '../driver.js';
-import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
 import { SessionBase, wrongWay } from '../session.js';
 import { checkUnit } from '../xts.js';
 
@@ -322,9 +322,11 @@ class NodeAead extends SessionBase implements AeadSession {
   ): number {
     this.ready();
     if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    checkIv(this.algorithm, iv);
+    const ivBytes = checkIv(this.algorithm, iv);
     bytes(aad, 'aad');
-    return pair(text, output);
+    const length = pair(text, output);
+    checkRoom(DRIVER, this.algorithm, ivBytes, length);
+    return length;
   }
 }
 

@@ -1,5 +1,6 @@
 /** `hwcrypt speed`: OpenSSL's options and layout, what stands beside it, and what becomes of a run that ends early. No time is asserted. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResultSet } from '#src/bench/model.js';
@@ -110,6 +111,18 @@ test('the same lines as openssl prints, but for the digits', { skip: noOpenssl }
     // The children's lines come in any order there.
     assert.deepEqual(shape(ours.stderr).slice(0, wanted.length).sort(), wanted.sort(), options.join(' '));
   }
+});
+
+test('-engine devcrypto is the driver cryptodev: where there is none, its cause and its cure', {
+  skip: existsSync('/dev/crypto') && 'there is one here',
+}, () => {
+  const { stdout, stderr, status } = hwcrypt([...SHORT, '-engine', 'devcrypto', '-evp', 'aes-128-cbc']);
+  assert.deepEqual([stdout, status], ['', 1]);
+  assert.match(
+    stderr,
+    /engine "devcrypto": measured is hwcrypt's driver cryptodev, without OpenSSL's engine/,
+  );
+  assert.match(stderr, /^hwcrypt: speed: .*\/dev\/crypto/m);
 });
 
 test('several drivers: the first one’s table, a blank line, and all of them side by side', (t) => {
