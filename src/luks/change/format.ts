@@ -51,15 +51,18 @@ export interface FormatOptions {
 }
 
 /** What can be said before anything is written. @throws USAGE, LUKS_UNSUPPORTED */
-export function checkFormat({
-  encryption,
-  keyBits,
-  sectorBytes,
-  label,
-  subsystem,
-  uuid,
-  ...rest
-}: FormatOptions): void {
+export function checkFormat(
+  {
+    encryption,
+    keyBits,
+    sectorBytes,
+    label,
+    subsystem,
+    uuid,
+    ...rest
+  }: Omit<FormatOptions, 'cost' | 'passphrases'>,
+  keyslots: number,
+): void {
   const wrong = (what: string): HwcryptError => new HwcryptError('USAGE', what);
   parseSpecification(encryption, keyBits / 8);
   if (![512, 1024, 2048, 4096].includes(sectorBytes)) {
@@ -79,7 +82,7 @@ export function checkFormat({
     throw wrong(`the data begins at a multiple of ${DATA_ALIGNMENT} bytes, not at ${rest.dataOffset}`);
   }
   const keyslotsBytes = rest.metadataBytes - 2 * DEFAULT_HEADER_BYTES;
-  const needed = areaBytesOf(keyBits / 8) * rest.passphrases.length;
+  const needed = areaBytesOf(keyBits / 8) * keyslots;
   if (keyslotsBytes % BINARY_BYTES !== 0 || keyslotsBytes > MAX_KEYSLOTS_BYTES || keyslotsBytes < needed) {
     throw wrong(
       `the header takes from ${needed + 2 * DEFAULT_HEADER_BYTES} bytes to 128 MiB, in steps of 4096`,
@@ -90,7 +93,7 @@ export function checkFormat({
 /** @param old the header that is there, if it is a LUKS2 header @returns the header as it stands */
 export async function format(device: Disk, options: FormatOptions, old?: Luks2Header): Promise<Luks2Header> {
   const { encryption, keyBits, hash, metadataBytes, passphrases } = options;
-  checkFormat(options);
+  checkFormat(options, passphrases.length);
   const volumeKey = randomFillSync(Buffer.alloc(keyBits / 8));
   try {
     const headerBytes = DEFAULT_HEADER_BYTES;

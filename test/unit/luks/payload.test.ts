@@ -106,7 +106,7 @@ test('threads that end early leave the others their turn: a slow pipe, and more 
   writeFileSync(path('slow'), random.bytes(bytes));
   execFileSync('mkfifo', [path('fifo')]);
   // Reads a piece now and then, so that whoever has the last chunks waits for those before.
-  const script = `exec < ${path('fifo')}; for i in 1 2 3 4 5; do sleep 0.1; head -c 1000000; done; cat`;
+  const script = `exec < ${path('fifo')}; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.05; head -c 1100000; done; cat`;
   const reader = spawn('sh', ['-c', script], { stdio: ['ignore', openSync(path('read'), 'w'), 'inherit'] });
   const ended = new Promise((resolve) => reader.once('close', resolve));
   const volume = { fd: openSync(path('slow'), 'r'), name: 'slow' };

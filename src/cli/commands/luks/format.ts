@@ -77,8 +77,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
     router: new Router(),
     limits: kdfLimits(24 * 3600),
   };
-  const placeholder = { type: 'pbkdf2', hash: shape.hash, iterations: 1000 } as const;
-  checkFormat({ ...shape, cost: placeholder, passphrases: [] });
+  checkFormat(shape, Math.max(1, given.all('pass').length + given.all('key-file').length));
   const target = detached ?? image;
   const total = totalBytes(image, detached, size, dataOffset, shape.sectorBytes);
   refuseContent(target, given);
