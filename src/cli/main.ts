@@ -59,6 +59,10 @@ const COMMANDS: Commands = {
     summary: 'what keeps crypto hardware from being used, here or on a router, and what to do',
     load: () => import('./commands/doctor.js'),
   },
+  openssl: {
+    summary: 'which engines this system’s OpenSSLs can use, whether they do, and a configuration for it',
+    load: () => import('./commands/openssl.js'),
+  },
   probe: {
     summary: 'print the script that collects facts on a router that cannot run Node',
     load: () => import('./commands/probe.js'),

@@ -8,6 +8,7 @@ import {
   type RatioAt,
   ratios,
 } from '../bench/comparison/index.js';
+import { judgeHardware } from '../drivers/hardware.js';
 import { ENGINES, type Engine, engineOf } from './engines.js';
 import { candidates, hardwareEntries, type KernelEntry, winner } from './facts/algorithms.js';
 import type { Device } from './facts/devices.js';
@@ -43,7 +44,7 @@ export interface Case {
   /** Devices whose engine has registered nothing. */
   readonly idleDevices: readonly Device[];
   readonly uses: readonly Use[];
-  /** Largest differences first. */
+  /** Those of a known engine first, then those with most sizes in common. */
   readonly pairs: readonly CurvePair[];
   /** Signs that the CPU has instructions for AES, the best first. */
   readonly cpuAes: readonly Quote[];
@@ -131,7 +132,12 @@ function pairsOf({ results }: Facts): CurvePair[] {
         });
     }
   }
-  return pairs.sort((a, b) => b.ratios.length - a.ratios.length);
+  // An engine that is known by its driver's name says more than software of the kernel, whatever the door.
+  const known = ({ offloaded: { series } }: CurvePair): number =>
+    Number(
+      series.kernelDriver !== undefined && judgeHardware({ driver: series.kernelDriver }).hardware === 'yes',
+    );
+  return pairs.sort((a, b) => known(b) - known(a) || b.ratios.length - a.ratios.length);
 }
 
 /** No engine of a small machine reaches so much through AF_ALG, which is what cryptsetup measures: that is a CPU with instructions. */

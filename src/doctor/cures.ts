@@ -72,7 +72,7 @@ export const USE_DEVCRYPTO: readonly Step[] = [
     ],
   },
   {
-    text: 'Or give it to one program, with a configuration of its own (`hwcrypt openssl` writes one for what was measured)',
+    text: 'Or give it to one program, with a configuration of its own (`hwcrypt openssl --config cnf` writes one for what was measured)',
     commands: ['OPENSSL_CONF=/etc/ssl/with-engine.cnf program'],
   },
 ];

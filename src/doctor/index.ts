@@ -21,6 +21,17 @@ export {
   sshShell,
   worthMeasuring,
 } from './live.js';
+export { type Configuration, type ConfigurationForm, configuration } from './openssl/configuration.js';
+export {
+  type EngineProof,
+  type EngineState,
+  nodeOpenssl,
+  opensslPrograms,
+  type SurveyedEngine,
+  type SurveyedOpenssl,
+  surveyOpenssl,
+  weigh,
+} from './openssl/survey.js';
 export { probeScript } from './probe.js';
 export { RULES } from './rules/index.js';
 export { DIAGNOSIS_SCHEMA } from './schema.js';

@@ -59,7 +59,9 @@ export function readDevices(document: Document): Devices {
         (known.driver === undefined && device.driver !== undefined) ||
         (device.ready && !known.ready)
       ) {
-        devices.set(device.name, { ...known, ...device });
+        // Who drives it now is told by the line that says so; the log tells of the past.
+        const { quote } = known?.driver === undefined ? device : known;
+        devices.set(device.name, { ...known, ...device, quote });
       }
     }
     const trouble = troubleOf(line, document);

@@ -1,7 +1,6 @@
 /** Benchmarks in the texts, read by `interop`, and which of their curves went to an engine. */
 import { type Group, type Series, seriesOf } from '../../bench/comparison/index.js';
 import type { Measurement, ResultSet, Run, SkippedLine } from '../../bench/model.js';
-import { judgeHardware } from '../../drivers/hardware.js';
 import { importResults } from '../../interop/index.js';
 import type { Document, DocumentLine, Quote } from './document.js';
 
@@ -174,11 +173,4 @@ export function* measurements(
 ): Generator<{ set: ResultSet; run: Run; measurement: Measurement }> {
   for (const set of sets)
     for (const run of set.runs) for (const measurement of run.measurements) yield { set, run, measurement };
-}
-
-/** Is a curve behind a driver of the kernel that is software? Known only where the tool names the driver. */
-export function isKernelSoftware({ series }: Curve): boolean {
-  return (
-    series.kernelDriver !== undefined && judgeHardware({ driver: series.kernelDriver }).hardware === 'no'
-  );
 }

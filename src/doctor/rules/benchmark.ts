@@ -100,7 +100,10 @@ const notEvp: Rule = {
   },
 };
 
-const label = ({ series }: Curve): string => series.engine ?? series.driver ?? `“${series.label}”`;
+function label({ series }: Curve): string {
+  const way = series.engine ?? series.driver ?? `“${series.label}”`;
+  return series.kernelDriver === undefined ? way : `${way} (${series.kernelDriver})`;
+}
 
 /** One finding for the pair that says most; others of the same kind add a sentence. */
 const worthIt: Rule = {
@@ -205,10 +208,8 @@ function crossing(subject: Case, pair: CurvePair, common: Partial<Found>, detail
   const [low, high] = [pair.ratios[0]!, pair.ratios.at(-1)!];
   const bytes = first.estimateBytes;
   const below = WORKLOADS.filter(([size]) => size < bytes).map(([, what]) => what);
-  const name =
-    subject.engineNames.length === 1
-      ? `${label(pair.offloaded)} (${engineNamesText(subject)})`
-      : label(pair.offloaded);
+  const engine = subject.engineNames.length === 1 && pair.offloaded.series.kernelDriver === undefined;
+  const name = engine ? `${label(pair.offloaded)} (${engineNamesText(subject)})` : label(pair.offloaded);
   return {
     kind: 'advice',
     weight: bytes > 1024 ? 70 : 59,
@@ -226,7 +227,7 @@ function crossing(subject: Case, pair: CurvePair, common: Partial<Found>, detail
     steps: [
       {
         text: 'Let only programs with large requests use it; a configuration for what was measured comes from',
-        commands: ['hwcrypt openssl'],
+        commands: ['hwcrypt openssl --config cnf'],
       },
     ],
   };

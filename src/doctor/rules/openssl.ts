@@ -324,7 +324,7 @@ const everything: Rule = {
             commands: [
               'default_algorithms = CIPHERS',
               'DIGESTS = NONE',
-              'hwcrypt openssl   # writes a configuration for what was measured',
+              'hwcrypt openssl --config cnf   # for what was measured',
             ],
           },
         ],
@@ -452,9 +452,10 @@ const claims: Rule = {
         ],
       });
     }
-    const pretended = dumps.filter(
-      ({ claim, verdict }) => claim === 'hw accelerated' && verdict?.hardware === 'no',
-    );
+    const pretended = [
+      ...dumps.filter(({ claim, verdict }) => claim === 'hw accelerated' && verdict?.hardware === 'no'),
+      ...sessions.filter(({ flag, verdict }) => flag === true && verdict.hardware === 'no'),
+    ];
     if (pretended.length > 0) {
       out.push({
         kind: 'advice',

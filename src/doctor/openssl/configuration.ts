@@ -1,0 +1,89 @@
+/** Configuration that gives an engine to the programs which gain by it: openssl.cnf, or OpenWrt's UCI. Text only; nobody writes it anywhere. */
+import { roughSize } from '../../bench/units.js';
+import type { CurvePair } from '../case.js';
+
+export type ConfigurationForm = 'cnf' | 'uci';
+
+export interface Configuration {
+  /** Is there a size from which on the engine wins? Otherwise the text says why there is nothing to turn on. */
+  readonly worthIt: boolean;
+  readonly text: string;
+}
+
+/** @param pair the engine beside software; absent where nothing was measured */
+export function configuration(
+  form: ConfigurationForm,
+  engine: string,
+  pair: CurvePair | undefined,
+): Configuration {
+  const from = winsFrom(pair);
+  if (from === undefined) {
+    return {
+      worthIt: false,
+      text: `# Nothing to turn on: ${pair ? `measured here, ${engine} is faster than OpenSSL’s own code at no request size` : 'no engine could be measured'}.\n`,
+    };
+  }
+  const head = [
+    `# ${engine} on this machine, AES-128-CBC by the clock on the wall: ${from.words}.`,
+    '# The engine itself has no threshold: whatever is smaller gets slower by it. So this is for programs with requests',
+    '# above that size, one by one, and not for the whole system.',
+  ];
+  return {
+    worthIt: true,
+    text: `${[...head, '', ...(form === 'cnf' ? cnf(engine) : uci(engine))].join('\n')}\n`,
+  };
+}
+
+function winsFrom(pair: CurvePair | undefined): { readonly words: string } | undefined {
+  const { kind, crossings = [] } = pair?.crossover ?? {};
+  if (kind === 'always-faster') return { words: 'faster at every size that was measured' };
+  const up = crossings.findLast(({ above }) => above === 'faster');
+  return up && (kind === 'crosses' || kind === 'several')
+    ? {
+        words: `faster from about ${roughSize(up.estimateBytes)} a request on (${up.between[0]} B slower, ${up.between[1]} B faster)`,
+      }
+    : undefined;
+}
+
+/** e_devcrypto.c knows these commands; the others take none. */
+function options(engine: string): string[] {
+  return engine === 'devcrypto'
+    ? [
+        '# 1: kernel drivers too that are hardware and do not say so (QAT, virtio-crypto, sahara); 0: only those that say so',
+        'USE_SOFTDRIVERS = 1',
+        'CIPHERS = AES-128-CBC, AES-192-CBC, AES-256-CBC',
+        '# Sessions of digests do not outlive fork(), which breaks sshd and nginx',
+        'DIGESTS = NONE',
+      ]
+    : [];
+}
+
+function cnf(engine: string): string[] {
+  return [
+    `# As a file of its own, say /etc/ssl/with-${engine}.cnf:  OPENSSL_CONF=/etc/ssl/with-${engine}.cnf program`,
+    'openssl_conf = openssl_init',
+    '',
+    '[openssl_init]',
+    'engines = engines_section',
+    '',
+    '[engines_section]',
+    `${engine} = ${engine}_section`,
+    '',
+    `[${engine}_section]`,
+    `engine_id = ${engine}`,
+    ...options(engine),
+    'default_algorithms = CIPHERS',
+    'init = 1',
+  ];
+}
+
+function uci(engine: string): string[] {
+  return [
+    `# UCI turns it on for all programs that read the system's openssl.cnf. Its options stand in /etc/ssl/engines.cnf.d/${engine}.cnf:`,
+    ...[`[${engine}]`, ...options(engine), 'default_algorithms = CIPHERS'].map((line) => `#   ${line}`),
+    `uci set openssl.${engine}=engine`,
+    `uci set openssl.${engine}.enabled='1'`,
+    'uci commit openssl',
+    '/etc/init.d/openssl restart',
+  ];
+}
