@@ -119,6 +119,8 @@ class PlainEngine implements Engine {
   }
 
   final(): NonSharedBuffer {
+    // A message of which a piece was lost has no end, whatever the mode still holds back of it.
+    if (!this.#session.usable) throw unsupportedState('an update of this message failed');
     return this.feeder.final();
   }
 

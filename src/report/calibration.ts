@@ -11,6 +11,7 @@ import type {
   QuarantineRecord,
   StoredProfile,
 } from '../routing/profile.js';
+import { quarantineLine } from './quarantine.js';
 import { table } from './table.js';
 import { wrap } from './text.js';
 import { requestSize, requestTime, roughSize, threeFigures, times } from './units.js';
@@ -151,11 +152,7 @@ export function profileText(
       const state = entry.used ? `${when}; used` : `${when}; not used: ${entry.note?.message ?? ''}`;
       return entryText(entry, columns) + paragraph(state);
     }),
-    ...quarantine.map(({ algorithm, driver, since, until, evidence }) =>
-      paragraph(
-        `${driver} is kept from ${algorithm} since ${since}${until === undefined ? '' : ` until ${until}`}: ${evidence}`,
-      ),
-    ),
+    ...quarantine.map((record) => paragraph(quarantineLine(record))),
   ];
   return parts.join('\n');
 }

@@ -10,6 +10,7 @@ import { allDrivers } from '../drivers/registry.js';
 import { describeReason, type Reason } from '../errors.js';
 import { listAlgorithms } from '../linux/netlink.js';
 import { readKernelVersion, readModuleIndex } from '../linux/proc.js';
+import type { QuarantineRecord } from '../routing/profile.js';
 import { table } from './table.js';
 import { wrap } from './text.js';
 
@@ -146,10 +147,12 @@ export interface Inventory {
   readonly drivers?: readonly DriverEntry[];
   readonly algorithms?: readonly AlgorithmEntry[];
   readonly kernel?: KernelInventory;
+  /** Who is kept from an algorithm, since he did it wrong. */
+  readonly quarantine?: readonly QuarantineRecord[];
 }
 
 /** Where there is no terminal: wide enough for a row of facts, and still readable where it is pasted. */
-const PIPE_COLUMNS = 120;
+export const PIPE_COLUMNS = 120;
 /** A narrower column of verdicts is no use on a terminal: there each implementation takes some lines of its own instead. */
 const LEAST_VERDICT = 40;
 

@@ -99,10 +99,14 @@ export class Health {
     return this.#set(algorithm, driver, { kind: 'keeps failing', reason, until: this.#now() + ms });
   }
 
-  /** A request that went well ends a row of failures. */
+  /** A request that went well ends a row of failures, and a bar for failing that somebody worked in spite of. */
   succeeded(algorithm: string, driver: string): void {
     const record = this.#records.get(keyOf(algorithm, driver));
-    if (record) record.failures = 0;
+    if (record === undefined) return;
+    record.failures = 0;
+    if (record.bar?.kind !== 'keeps failing') return;
+    record.bar = undefined;
+    this.#version++;
   }
 
   /** Forgets everything, wrong results too. */

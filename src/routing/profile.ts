@@ -252,6 +252,11 @@ export class Profile {
     );
   }
 
+  /** Who is kept from what. What has run out is not told. */
+  quarantined(): readonly QuarantineRecord[] {
+    return this.#holds ? (this.#stored?.quarantine ?? []).filter((own) => !this.#isOver(own)) : [];
+  }
+
   /**
    * Adds to the file, in the place of older entries for the same. Without a `path` nothing is kept.
    * @throws HwcryptError OUTPUT_FILE
@@ -270,7 +275,15 @@ export class Profile {
   }
 
   /** @throws HwcryptError OUTPUT_FILE */
-  saveQuarantine(record: QuarantineRecord): void {
+  saveQuarantine(given: QuarantineRecord): void {
+    const { driver, kernelDriver, evidence } = given;
+    // A device may call itself anything, and the file must be one that is read again.
+    const record = {
+      ...given,
+      driver: kept(driver),
+      kernelDriver: kept(kernelDriver),
+      evidence: kept(evidence),
+    };
     this.#change((profile) => ({
       ...profile,
       quarantine: [
@@ -449,6 +462,11 @@ function parseProfile(text: string): StoredProfile | ProfileNote {
   } catch (error) {
     return damaged((error as Error).message);
   }
+}
+
+/** Text as `plain` takes it. */
+function kept(text: string): string {
+  return text.slice(0, MOST_CHARACTERS).replace(/\p{C}/gu, '\ufffd');
 }
 
 /** It is shown in terminals. */

@@ -18,12 +18,13 @@ import type { Algorithm } from '../algorithms.js';
 import type { Direction, DriverName } from '../drivers/driver.js';
 import { allDrivers, type DriverChoice, parseDriver } from '../drivers/registry.js';
 import { describeReason, HwcryptError, type Reason, type ReasonCode, UnavailableError } from '../errors.js';
+import { ableTo } from './contestants.js';
 import { type CostCurve, type CostMeasure, predict } from './cost.js';
-import { blame } from './faults.js';
+import { blame, isGone, isPassing } from './faults.js';
 import { type Bar, HEALTH, type Health } from './health.js';
 import { openProfile, type Profile, type ProfileOperation, type QuarantineRecord } from './profile.js';
 import { Relay } from './relay/index.js';
-import { type Candidate, type Costs, type Loss, Squad } from './squad.js';
+import { type Candidate, type Costs, type Loss, Squad, wrongResult } from './squad.js';
 import { noTally, Stats, type Tally } from './stats.js';
 import { checkImplementation } from './trust/index.js';
 
@@ -74,19 +75,9 @@ const NOT_HAD: ReadonlySet<ReasonCode> = new Set([
   'LIBRARY_ABSENT',
 ]);
 
-/** Shortages pass: what was decided because of one is decided anew at the next call. */
-const PASSING: ReadonlySet<ReasonCode> = new Set([
-  'OUT_OF_MEMORY',
-  'TOO_MANY_FILES',
-  'KEY_BUSY',
-  'KEEPS_FAILING',
-  'TIMED_OUT',
-  'SYSTEM_ERROR',
-]);
-
-/** May a decision be kept, or did a driver lose it to something that passes? */
+/** May a decision be kept, or did a driver lose it to something that passes? Then it is decided anew at the next call. */
 export function lasting({ passedOver, provisional }: Route): boolean {
-  return !provisional && !passedOver.some(({ reason }) => PASSING.has(reason.code));
+  return !provisional && !passedOver.some(({ reason }) => isPassing(reason));
 }
 
 /** One line: who was passed over and why, and who does the work. */
@@ -195,7 +186,7 @@ export class Router {
   #decisions = new Map<Algorithm, Decision>();
   /** Who lost what and why, as far as it was told: once is enough. */
   readonly #announced = new Set<string>();
-  readonly #calibrating = new Set<string>();
+  readonly #calibrating = new Map<string, 'running' | 'over'>();
 
   constructor(options: RouterOptions = {}) {
     const { drivers, policy = 'order', verify = 0 } = options;
@@ -456,6 +447,12 @@ export class Router {
         if (named.has(choice.driver)) pinned.push(choice);
       }
     }
+    if (this.policy === 'hardware') {
+      // An engine that something else outranks is one all the same, measured or not.
+      for (const { driver, kernelDriver, label } of ableTo(algorithm, [...named])) {
+        if (kernelDriver !== undefined && !known.has(label)) pinned.push({ driver, kernelDriver });
+      }
+    }
     return [...order, ...pinned];
   }
 
@@ -474,7 +471,7 @@ export class Router {
     const health = this.#health;
     const { name } = algorithm;
     const bar = health.barred(name, label);
-    if (bar) return bar.reason;
+    if (bar) return bar.kind === 'wrong result' ? bar.reason : leftAlone(bar);
     if (health.isProved(name, label)) return undefined;
     const recorded = this.#memory.quarantine(name, label);
     if (recorded)
@@ -484,8 +481,23 @@ export class Router {
       health.prove(name, label);
       return undefined;
     }
-    if (verdict.trusted === 'unknown') return verdict.reason;
-    const evidence = verdict.evidence.what;
+    if (verdict.trusted === 'unknown') {
+      const { reason } = verdict;
+      // Or whoever is short of something would be proved anew, and in vain, at each call.
+      if (isPassing(reason)) health.failed(name, label, reason, isGone(reason));
+      return reason;
+    }
+    const { what: evidence, error } = verdict.evidence;
+    if (error !== undefined) {
+      // To fail is not to lie: it is left alone for a while, and nothing is held against it for longer.
+      const reason: Reason = {
+        code: 'KEEPS_FAILING',
+        message: `it fails in the check before its first use: ${error.message}`,
+        ...(error.errno === undefined ? {} : { errno: error.errno }),
+      };
+      health.failed(name, label, reason, true);
+      return reason;
+    }
     const { since, reason } = health.quarantine(name, label, wrongResult(evidence));
     const kernelDriver = candidate.driver.implementation(algorithm, candidate.options)?.kernelDriver ?? label;
     this.#record({ algorithm: name, driver: label, kernelDriver, since, evidence });
@@ -528,34 +540,33 @@ export class Router {
   #measureLater(algorithm: Algorithm): true | undefined {
     if (!this.#calibrate) return undefined;
     const { name } = algorithm;
-    if (this.#calibrating.has(name)) return true;
-    this.#calibrating.add(name);
+    const state = this.#calibrating.get(name);
+    // What could not be measured, or kept, is decided without: not tried again and again.
+    if (state !== undefined) return state === 'running' ? true : undefined;
+    this.#calibrating.set(name, 'running');
     import('./calibrate.js')
       .then(({ calibrateInBackground }) => calibrateInBackground(name))
       .then((entries) => {
         this.#memory.saveEntries(entries);
-        this.#decisions.delete(algorithm);
       })
       .catch((error: Error) => {
         process.emitWarning(`${name} could not be calibrated: ${error.message}`, {
           type: 'HwcryptCalibration',
           code: 'HWCRYPT_CALIBRATION',
         });
+      })
+      .finally(() => {
+        this.#calibrating.set(name, 'over');
+        this.#decisions.delete(algorithm);
       });
     return true;
   }
 
   /** A request went to another driver in the middle of things. */
-  #lost({ algorithm, from, to, reason }: Loss): void {
-    if (reason.code === 'WRONG_RESULT') {
+  #lost({ algorithm, from, to, reason, wrong }: Loss): void {
+    if (wrong) {
       const kernelDriver = from.driver.implementation(algorithm, from.options)?.kernelDriver ?? from.label;
-      this.#record({
-        algorithm: algorithm.name,
-        driver: from.label,
-        kernelDriver,
-        since: new Date().toISOString(),
-        evidence: reason.message,
-      });
+      this.#record({ algorithm: algorithm.name, driver: from.label, kernelDriver, ...wrong });
     }
     this.#announce(algorithm, { label: to.label, passedOver: [{ driver: from.label, reason }] });
   }
@@ -590,10 +601,11 @@ const NO_ENGINE: Reason = {
   cure: 'hwcrypt doctor tells why',
 };
 
-const wrongResult = (evidence: string): Reason => ({
-  code: 'WRONG_RESULT',
-  message: `it gives wrong results here: ${evidence}`,
-  cure: 'hwcrypt selftest shows a minimal case; hwcrypt calibrate --forget lifts the quarantine',
+/** Why somebody who kept failing is not even asked. */
+const leftAlone = ({ until, reason }: Bar): Reason => ({
+  ...reason,
+  code: 'KEEPS_FAILING',
+  message: `it keeps failing and is left alone${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}: ${reason.message}`,
 });
 
 function operationOf({ kind }: Algorithm, direction: Direction): ProfileOperation {

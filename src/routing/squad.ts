@@ -6,7 +6,7 @@
  */
 import type { Algorithm } from '../algorithms.js';
 import type { Driver } from '../drivers/driver.js';
-import type { Reason } from '../errors.js';
+import { DriverError, type Reason } from '../errors.js';
 import { type Border, borders, type CostCurve, type CostPoint, pick, predict } from './cost.js';
 import { blame, isBusy, isGone, reasonOf } from './faults.js';
 import type { Health } from './health.js';
@@ -49,7 +49,16 @@ export interface Loss {
   readonly from: Candidate;
   readonly to: Candidate;
   readonly reason: Reason;
+  /** Where its result was found wrong: what there is to keep of it. */
+  readonly wrong?: { readonly evidence: string; readonly since: string };
 }
+
+/** Why somebody who gave a wrong result gets no more work. `evidence`: what it did, in one line. */
+export const wrongResult = (evidence: string): Reason => ({
+  code: 'WRONG_RESULT',
+  message: `it gave wrong results here: ${evidence}`,
+  cure: 'hwcrypt selftest shows a minimal case; hwcrypt calibrate --forget --quarantine lets it be tried again',
+});
 
 /** Sizes that go to one candidate. */
 export interface Range {
@@ -87,6 +96,8 @@ export class Squad {
   #unverified = 0;
   /** Whose last request failed. */
   readonly #failed = new Set<number>();
+  /** Who is known to give wrong results: nothing of theirs may be used, even where nobody else is left. */
+  #wrong: readonly (Reason | undefined)[] = [];
 
   constructor(options: SquadOptions) {
     const { algorithm, candidates, stats } = options;
@@ -128,18 +139,30 @@ export class Squad {
 
   #decide(): void {
     this.#version = this.health.version;
-    const fit = this.candidates.map(({ label }) => !this.health.barred(this.algorithm.name, label));
+    const bars = this.candidates.map(({ label }) => this.health.barred(this.algorithm.name, label));
+    this.#wrong = bars.map((bar) => (bar?.kind === 'wrong result' ? bar.reason : undefined));
+    const fit = bars.map((bar) => bar === undefined);
+    const honest = this.#wrong.indexOf(undefined);
     // The first library is the home of all work: two that compute alike differ by the noise of their measurements, and no more.
     const home = this.candidates.findIndex(({ driver }) => !driver.fallible);
     const curves = this.costs?.curves.map((curve, i) => {
       if (!fit[i]) return undefined;
       return i === home ? curve : curve?.map(dearer);
     });
-    // With nobody in good health the first is asked all the same: it is for him to say what is wrong.
+    // With nobody in good health the first that is merely failing is asked all the same: it is for him to say what is wrong.
     this.#borders =
       this.costs && curves?.some((curve) => curve !== undefined)
         ? borders(curves, this.costs.by)
-        : [{ fromBytes: 0, index: Math.max(0, fit.indexOf(true)) }];
+        : [{ fromBytes: 0, index: fit.includes(true) ? fit.indexOf(true) : Math.max(0, honest) }];
+  }
+
+  /** @throws DriverError where `index` is known to give wrong results */
+  check(index: number): void {
+    if (this.health.version !== this.#version) this.#decide();
+    const reason = this.#wrong[index];
+    if (reason === undefined) return;
+    const { driver, label } = this.candidates[index]!;
+    throw new DriverError(driver.name, `${label}: ${this.algorithm.name}`, reason);
   }
 
   /** Who does a request of so many bytes when those of `tried` could not; -1 where nobody is left. */
@@ -191,18 +214,16 @@ export class Squad {
     if (right) return;
     tally.wrong++;
     const { label } = this.candidates[index]!;
-    const reason: Reason = {
-      code: 'WRONG_RESULT',
-      message: `it gave a wrong result: ${what}, compared with ${this.reference?.label}`,
-      cure: 'hwcrypt selftest shows a minimal case; hwcrypt calibrate --forget lifts the quarantine',
-    };
-    this.health.quarantine(this.algorithm.name, label, reason);
+    const evidence = `${what}, compared with ${this.reference?.label}`;
+    const reason = wrongResult(evidence);
+    const { since } = this.health.quarantine(this.algorithm.name, label, reason);
     const to = this.reference;
-    if (to) this.lost(index, to, reason);
+    if (to) this.lost(index, to, reason, { evidence, since });
   }
 
-  lost(index: number, to: Candidate, reason: Reason): void {
-    this.#onLoss?.({ algorithm: this.algorithm, from: this.candidates[index]!, to, reason });
+  lost(index: number, to: Candidate, reason: Reason, wrong?: Loss['wrong']): void {
+    const from = this.candidates[index]!;
+    this.#onLoss?.({ algorithm: this.algorithm, from, to, reason, ...(wrong ? { wrong } : {}) });
   }
 }
 

@@ -36,16 +36,24 @@ export const command: CommandSpec = {
     { names: ['--quick'], help: 'Fewer sizes, shorter, one request at a time', section: 'What' },
     { names: ['--show'], help: 'What is kept, whether it is used, and why not', section: 'What' },
     { names: ['--forget'], help: 'Forget what was measured', section: 'What' },
+    {
+      names: ['--quarantine'],
+      help: 'With --forget: forget who gave wrong results instead, for ALGORITHM or for all',
+      section: 'What',
+    },
     { names: ['--json'], help: 'JSON, as docs/profile.md describes it', section: 'Output' },
   ],
   rules: [
     { of: '--quick', beside: ['--show', '--forget'] },
     { of: '--forget', beside: ['--show', '--json'] },
+    { of: '--quarantine', needs: ['--forget'] },
   ],
   notes: `Without ALGORITHM the usual ones that more than one driver here can do. A few seconds
 each, on a machine that does nothing else. The figures are kept in the profile
 (docs/profile.md; HWCRYPT_PROFILE names another file), which open({ policy:
 'fastest' }) uses as long as kernel, CPU, drivers and kernel drivers are the same.
+Who gave wrong results is kept there too, and gets no work until --forget
+--quarantine; then he is checked again before his first use.
 
   hwcrypt calibrate
   hwcrypt calibrate --quick aes-128-cbc sha256
@@ -60,7 +68,7 @@ each, on a machine that does nothing else. The figures are kept in the profile
 
 async function run(given: Given, operands: readonly string[]): Promise<number> {
   const named = operands.length > 0 ? algorithmsOf(operands) : undefined;
-  if (given.has('forget')) return forget(operands);
+  if (given.has('forget')) return given.has('quarantine') ? release(named) : forget(operands);
   const profile = openProfile();
   if (given.has('show')) return show(profile, named, given.has('json'));
   const { able, skipped } = withChoice(named ?? USUAL.flatMap((name) => findAlgorithm(name) ?? []));
@@ -185,7 +193,23 @@ function forget(operands: readonly string[]): number {
   }
   profile.clearEntries();
   const kept = profile.stored?.quarantine.length ?? 0;
-  const rest = kept === 0 ? '' : `; ${kept} in quarantine stay there`;
+  const rest = kept === 0 ? '' : `; ${kept} in quarantine stay there (--forget --quarantine)`;
   writeError(`hwcrypt: calibrate: forgotten: ${count} measurements${rest}`);
+  return 0;
+}
+
+/** Lets those work again that gave wrong results. They are checked before their first use, as everybody is. */
+function release(named: readonly Algorithm[] | undefined): number {
+  const profile = openProfile();
+  const count = (): number => profile.stored?.quarantine.length ?? 0;
+  const before = count();
+  if (named === undefined) profile.clearQuarantine();
+  else for (const { name } of named) profile.clearQuarantine(name);
+  const released = before - count();
+  writeError(
+    released === 0
+      ? 'hwcrypt: calibrate: nobody is in quarantine'
+      : `hwcrypt: calibrate: ${released} may work again, if the check before the first use finds nothing`,
+  );
   return 0;
 }

@@ -1,5 +1,5 @@
 /** `hwcrypt list`: what this machine has. */
-import type { Kind } from '../../algorithms.js';
+import { findAlgorithm, type Kind } from '../../algorithms.js';
 import { parseDriver } from '../../drivers/registry.js';
 import { HwcryptError } from '../../errors.js';
 import { driverAlgorithms, driverAlgorithmsText } from '../../report/driver-algorithms.js';
@@ -11,7 +11,10 @@ import {
   type Inventory,
   kernelInventory,
   kernelText,
+  PIPE_COLUMNS,
 } from '../../report/inventory.js';
+import { quarantineText } from '../../report/quarantine.js';
+import { openProfile, type QuarantineRecord } from '../../routing/profile.js';
 import { driversOf } from '../drivers.js';
 import { type CommandSpec, type Given, nearest } from '../options.js';
 import { terminalColumns, writeText } from '../stdio.js';
@@ -45,7 +48,8 @@ export const command: CommandSpec = {
   // JSON has everything as it is.
   rules: [{ of: '--all', beside: ['--json'] }],
   notes: `Without a topic: drivers, algorithms and the kernel's implementations.
-A driver that is not there is listed with the cause and the cure.
+A driver that is not there is listed with the cause and the cure, and whoever gave
+wrong results with the evidence.
 
   hwcrypt list --driver cryptodev
   hwcrypt list ciphers --driver afalg --all`,
@@ -73,11 +77,13 @@ async function run(given: Given, [topic]: readonly string[]): Promise<number> {
   const drivers = driverInventory();
   const algorithms = kinds ? algorithmInventory(kinds) : undefined;
   const kernel = topic === undefined || topic === 'kernel' ? kernelInventory() : undefined;
+  const quarantine = topic === 'kernel' ? [] : quarantined(kinds);
   if (given.has('json')) {
     const found: Inventory = {
       ...(topic === undefined || topic === 'drivers' || kinds ? { drivers } : {}),
       ...(algorithms ? { algorithms } : {}),
       ...(kernel ? { kernel } : {}),
+      ...(topic === 'kernel' ? {} : { quarantine }),
     };
     writeText(`${JSON.stringify(found, null, 2)}\n`);
     return 0;
@@ -86,9 +92,21 @@ async function run(given: Given, [topic]: readonly string[]): Promise<number> {
   const parts: string[] = [];
   if (topic === undefined || topic === 'drivers') parts.push(driversText(drivers, width));
   if (algorithms) parts.push(algorithmsText(algorithms, drivers, given.has('all'), width));
+  if (quarantine.length > 0) parts.push(quarantineText(quarantine, width ?? PIPE_COLUMNS));
   if (kernel) parts.push(kernelText(kernel, given.has('all'), width));
   writeText(parts.join('\n'));
   return 0;
+}
+
+/** Of these kinds, and by this driver, where they are named. */
+function quarantined(kinds: readonly Kind[] | undefined, driver?: string): QuarantineRecord[] {
+  return openProfile()
+    .quarantined()
+    .filter(({ algorithm, driver: label }) => {
+      const kind = findAlgorithm(algorithm)?.kind;
+      if (kinds !== undefined && !(kind && kinds.includes(kind))) return false;
+      return driver === undefined || label === driver || label.startsWith(`${driver}:`);
+    });
 }
 
 /** One driver, algorithm by algorithm. */
@@ -96,14 +114,16 @@ function ofDriver(label: string, kinds: readonly Kind[], given: Given): number {
   const choice = parseDriver(label);
   const drivers = driverInventory().filter(({ name }) => name === choice.driver.name);
   const found = driverAlgorithms(choice, kinds);
+  const quarantine = quarantined(kinds, label);
   if (given.has('json')) {
-    writeText(`${JSON.stringify({ drivers, ...found }, null, 2)}\n`);
+    writeText(`${JSON.stringify({ drivers, ...found, quarantine }, null, 2)}\n`);
     return 0;
   }
   const width = terminalColumns();
   const isThere = drivers.some(({ available }) => available);
   const parts = [driversText(drivers, width)];
   if (isThere) parts.push(driverAlgorithmsText(found, given.has('all'), width));
+  if (quarantine.length > 0) parts.push(quarantineText(quarantine, width ?? PIPE_COLUMNS));
   writeText(parts.join('\n'));
   return 0;
 }

@@ -18,7 +18,7 @@ import {
 import type { AeadSession, Direction } from '../../drivers/driver.js';
 import { checkIv, checkKey, checkTagBytes } from '../../drivers/parameters.js';
 import { SessionBase, wrongWay } from '../../drivers/session.js';
-import { AuthenticationError, HwcryptError } from '../../errors.js';
+import { HwcryptError } from '../../errors.js';
 import { blame } from '../faults.js';
 import { Attempts, type Candidate, pause, type Squad } from '../squad.js';
 
@@ -37,13 +37,18 @@ interface Leg {
 interface Message {
   readonly iv: Uint8Array;
   readonly aad: Uint8Array;
-  /** Never the memory of `output` where the driver can fail. */
+  /** Never the memory of `output` where the driver can fail. So is none of the others. */
   text: Uint8Array;
   readonly length: number;
   readonly tag: Uint8Array;
   readonly output: Uint8Array;
-  /** The caller's text and output are one. */
-  readonly inPlace: boolean;
+  /** `text` is the memory of `output`. */
+  inPlace: boolean;
+}
+
+/** A copy of what lies where the output will be: it is needed again when somebody fails. */
+function apart(view: Uint8Array, output: Uint8Array, length: number): Uint8Array {
+  return overlap(view, output, length) === 'none' ? view : copyOf(view);
 }
 
 export class RelayAead extends SessionBase implements AeadSession {
@@ -118,7 +123,7 @@ export class RelayAead extends SessionBase implements AeadSession {
     tag: Uint8Array,
   ): Promise<void> {
     const message = this.#message('encrypt', iv, aad, text, output, tag);
-    await this.busy([iv, aad, text, output, tag], () => this.#wholeAsync(message));
+    await this.#unhurt([iv, aad, text, output, tag], message);
   }
 
   async openAsync(
@@ -129,12 +134,17 @@ export class RelayAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): Promise<void> {
     const message = this.#message('decrypt', iv, aad, text, output, tag);
-    await this.busy([iv, aad, text, output, tag], async () => {
+    await this.#unhurt([iv, aad, text, output, tag], message);
+  }
+
+  /** Forged messages, and those that nobody takes, are no failure of the session. */
+  async #unhurt(views: readonly Uint8Array[], message: Message): Promise<void> {
+    await this.busy(views, async () => {
       try {
         await this.#wholeAsync(message);
       } catch (error) {
-        // A forged message is no failure of the session; close() may have been called meanwhile.
-        if (error instanceof AuthenticationError && this.life === 'busy') this.life = 'ready';
+        // close() may have been called meanwhile.
+        if (blame(error) !== 'fault' && this.life === 'busy') this.life = 'ready';
         throw error;
       }
     });
@@ -156,14 +166,27 @@ export class RelayAead extends SessionBase implements AeadSession {
     if (this.#encrypt) outputBytes(tag, 'tag', this.tagBytes);
     else bytes(tag, 'tag', this.tagBytes);
     const source = unaliased(text, output, length);
-    return { iv, aad, text: source, length, tag, output, inPlace: overlap(source, output) !== 'none' };
+    return {
+      iv: apart(iv, output, length),
+      aad: apart(aad, output, length),
+      text: source,
+      length,
+      tag: this.#encrypt ? tag : apart(tag, output, length),
+      output,
+      inPlace: overlap(source, output, length) !== 'none',
+    };
   }
 
   /** Who can fail gets a copy of what is worked on in place: it must outlive the failure. */
+  #secure(attempts: Attempts, message: Message): void {
+    if (!message.inPlace || !attempts.candidate.driver.fallible) return;
+    message.text = copyOf(part(message.text, 0, message.length));
+    message.inPlace = false;
+  }
+
   #attempts(message: Message): Attempts {
     const attempts = new Attempts(this.#squad, message.length);
-    if (message.inPlace && attempts.candidate.driver.fallible)
-      message.text = copyOf(part(message.text, 0, message.length));
+    this.#secure(attempts, message);
     return attempts;
   }
 
@@ -207,9 +230,14 @@ export class RelayAead extends SessionBase implements AeadSession {
     const spoilt = message.inPlace && !attempts.candidate.driver.fallible && whose === 'fault';
     if (whose === 'fault') this.#drop(attempts.index);
     try {
-      return attempts.failed(error, spoilt);
+      const ms = attempts.failed(error, spoilt);
+      this.#secure(attempts, message);
+      return ms;
     } catch (final) {
-      throw blame(final) === 'fault' ? this.fail(final) : final;
+      if (blame(final) !== 'fault') throw final;
+      // Half a text that nobody has authenticated is not to be found there.
+      Uint8Array.prototype.fill.call(message.output, 0, 0, message.length);
+      throw this.fail(final);
     }
   }
 
@@ -259,6 +287,7 @@ export class RelayAead extends SessionBase implements AeadSession {
       else vouching.open(iv, aad, text, tag, expected);
       right = same(expected, output) && (!this.#encrypt || same(expectedTag, tag));
     } catch (error) {
+      if (blame(error) === 'refusal') return true;
       if (blame(error) !== 'forged') throw this.fail(error);
       // What it opened is forged: the worst of all wrong results.
       this.#squad.verified(index, false, `it took a forged message of ${length} bytes for a good one`);
@@ -273,21 +302,28 @@ export class RelayAead extends SessionBase implements AeadSession {
     return false;
   }
 
+  /** Whoever vouches; undefined where he does not take such a key, nonce or tag. */
   #vouching(): AeadSession | undefined {
     const { reference } = this.#squad;
     if (reference === undefined) return undefined;
     const held = this.#held;
-    if (held.vouching === undefined || !held.vouching.session.usable) {
-      held.vouching?.session.close();
-      held.vouching = this.#open(reference);
-    } else if (held.vouching.key !== this.#key) {
-      held.vouching.session.rekey(held.key);
-      held.vouching.key = this.#key;
+    try {
+      if (held.vouching === undefined || !held.vouching.session.usable) {
+        held.vouching?.session.close();
+        held.vouching = this.#open(reference);
+      } else if (held.vouching.key !== this.#key) {
+        held.vouching.session.rekey(held.key);
+        held.vouching.key = this.#key;
+      }
+      return held.vouching.session;
+    } catch (error) {
+      if (blame(error) !== 'refusal') throw this.fail(error);
+      return undefined;
     }
-    return held.vouching.session;
   }
 
   #leg(index: number): Leg {
+    this.#squad.check(index);
     const held = this.#held;
     let leg = held.legs[index];
     if (leg === undefined || !leg.session.usable) {
@@ -350,7 +386,7 @@ export class RelayAead extends SessionBase implements AeadSession {
     this.#begun = undefined;
     const index = this.#running;
     this.#running = -1;
-    this.#leg(index).session.finish(tag);
+    this.#run((session) => session.finish(tag), index);
   }
 
   #started(): { iv: Uint8Array; aad: Uint8Array[] } {
@@ -379,9 +415,9 @@ export class RelayAead extends SessionBase implements AeadSession {
   }
 
   /** A message in pieces exists only in the one session: when that fails, all of it is lost. */
-  #run(action: (session: AeadSession) => void): void {
+  #run(action: (session: AeadSession) => void, index = this.#running): void {
     try {
-      action(this.#leg(this.#running).session);
+      action(this.#leg(index).session);
     } catch (error) {
       throw blame(error) === 'fault' ? this.fail(error) : error;
     }

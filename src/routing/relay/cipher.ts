@@ -84,6 +84,10 @@ export class RelayCipher extends SessionBase implements CipherSession {
   #key = 0;
   /** Who has worked in this message, a bit each. */
   #worked = 0;
+  /** Is this message compared, where the state cannot be told? */
+  #compared = false;
+  /** Whose memory `stage` is. */
+  #staging = -1;
 
   /** @throws as a driver's own session for a wrong key or IV; what else is wrong with them shows at the first request. */
   constructor(
@@ -151,6 +155,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
     try {
       const stage = this.#leg(index).session.stage;
       const room = borders[1]?.fromBytes ?? Number.POSITIVE_INFINITY;
+      this.#staging = index;
       return stage !== undefined && room > stage.length ? stage : undefined;
     } catch {
       // `update` has more ways.
@@ -160,7 +165,8 @@ export class RelayCipher extends SessionBase implements CipherSession {
 
   updateStaged(length: number): Uint8Array {
     this.ready();
-    const index = this.#squad.borders[0]!.index;
+    // Not whoever is first by now: the message lies in the other's memory.
+    const index = this.#staging;
     const result = this.#leg(index).session.updateStaged!(length);
     this.#finished(index, length);
     return result;
@@ -250,13 +256,19 @@ export class RelayCipher extends SessionBase implements CipherSession {
     const { ivBytes, handover } = this.algorithm;
     if (!handover || ivBytes === 0) return null;
     if (this.#chain.ended) throw this.#ended();
+    if (this.#sticky && this.#at >= 0) return this.#held.legs[this.#at]!.session.chain();
     this.#fetch();
     return copyOf(this.#iv);
   }
 
   #check(input: Uint8Array, output: Uint8Array): number {
-    const length = pair(input, output, this.algorithm.blockBytes);
+    const { blockBytes, cipherBlockBytes } = this.algorithm;
+    const length = pair(input, output, blockBytes);
     if (length > 0 && this.#chain.ended) throw this.#ended();
+    // A bad argument, and so to be found out before anybody is asked.
+    if (this.#units && length > 0 && length < cipherBlockBytes) {
+      throw new HwcryptError('PARTIAL_BLOCK', `an XTS data unit is at least ${cipherBlockBytes} bytes long`);
+    }
     return length;
   }
 
@@ -283,6 +295,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
 
   /** The session of a candidate, at the place where the message goes on. */
   #leg(index: number): Leg {
+    this.#squad.check(index);
     const held = this.#held;
     let leg = held.legs[index];
     if (index === this.#at && leg !== undefined) return leg;
@@ -350,9 +363,9 @@ export class RelayCipher extends SessionBase implements CipherSession {
       const size = this.#piece(length - at);
       const attempts = new Attempts(this.#squad, length - at, index);
       const to = part(output, at, size);
+      const given = part(source, at, size);
       // What is worked on in place must outlive a failure.
-      const inPlace = overlap(source, output) === 'same';
-      const from = inPlace ? keep(part(source, at, size), size) : part(source, at, size);
+      const from = overlap(given, to) === 'none' ? given : keep(given, size);
       if (earlier !== undefined) {
         pause(this.#failed(attempts, earlier));
         earlier = undefined;
@@ -367,7 +380,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
         }
       }
       this.#accept(attempts.index, from, to, size);
-      if (inPlace) letGo(from);
+      if (from !== given) letGo(from);
       at += size;
       if (at < length) index = this.#choose(length - at);
     }
@@ -380,8 +393,11 @@ export class RelayCipher extends SessionBase implements CipherSession {
       const attempts = new Attempts(this.#squad, length - at, this.#choose(length - at));
       const size = attempts.candidate.driver.fallible ? this.#piece(length - at) : length - at;
       const to = part(output, at, size);
-      const inPlace = attempts.candidate.driver.fallible && overlap(source, output) === 'same';
-      const from = inPlace ? copyOf(part(source, at, size)) : part(source, at, size);
+      let from = part(source, at, size);
+      const secure = (): void => {
+        if (attempts.candidate.driver.fallible && overlap(from, to) !== 'none') from = copyOf(from);
+      };
+      secure();
       this.#chain.before(from, 0, size);
       for (;;) {
         try {
@@ -389,6 +405,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
           break;
         } catch (error) {
           await sleep(this.#failed(attempts, error));
+          secure();
         }
       }
       this.#accept(attempts.index, from, to, size);
@@ -401,6 +418,8 @@ export class RelayCipher extends SessionBase implements CipherSession {
     // A library that fails may have spoilt what it was working on in place.
     const spoilt = !attempts.candidate.driver.fallible && blame(error) === 'fault';
     const last = spoilt || (this.#sticky && this.#begun);
+    // Whoever refuses has done nothing, and may hold the chain.
+    if (blame(error) === 'refusal' && !this.#sticky) this.#fetch();
     this.#drop(attempts.index);
     try {
       return attempts.failed(error, last);
@@ -412,13 +431,28 @@ export class RelayCipher extends SessionBase implements CipherSession {
   /** A piece is done: proves it where it is its turn, and moves the chain on. */
   #accept(index: number, from: Uint8Array, to: Uint8Array, size: number): void {
     const { driver } = this.#squad.candidates[index]!;
-    if (driver.fallible && !this.#sticky) {
-      const right = !this.#squad.verifies(index) || this.#verify(index, from, to, size);
-      this.#chain.after(to, 0, size);
-      // Its own chain may be as wrong as its result.
-      if (!right) this.#drop(index);
+    if (driver.fallible) {
+      let right = true;
+      try {
+        if (this.#compares(index)) right = this.#verify(index, from, to, size);
+      } catch (error) {
+        // Whoever vouches does not take it: it stays as it is. But where he fails, nobody knows.
+        if (blame(error) !== 'refusal') throw this.fail(error);
+      }
+      if (!this.#sticky) {
+        this.#chain.after(to, 0, size);
+        // Its own chain may be as wrong as its result.
+        if (!right) this.#drop(index);
+      }
     }
     this.#finished(index, size);
+  }
+
+  /** Is it this request's turn? Of a message that only one can do, each is compared or none. */
+  #compares(index: number): boolean {
+    if (!this.#sticky) return this.#squad.verifies(index);
+    if (!this.#begun) this.#compared = this.#squad.verifies(index);
+    return this.#compared;
   }
 
   /** Compares the result with another driver's, and puts the right one in its place. */
@@ -428,14 +462,15 @@ export class RelayCipher extends SessionBase implements CipherSession {
     const iv = this.algorithm.ivBytes > 0 ? this.#iv : null;
     const expected = new Uint8Array(size);
     const key = part(held.key, 0, held.keyBytes);
-    if (held.vouching?.session.usable) held.vouching.session.restart(iv, key);
-    else {
+    if (held.vouching?.session.usable) {
+      if (!this.#sticky || !this.#begun) held.vouching.session.restart(iv, key);
+    } else {
       held.vouching?.session.close();
       const session = driver.cipher(this.algorithm, this.direction, key, iv, options);
       held.vouching = { session, key: this.#key };
     }
     held.vouching.session.update(from, expected);
-    const right = Buffer.compare(expected, to) === 0;
+    const right = Buffer.compare(expected, part(to, 0, size)) === 0;
     this.#squad.verified(index, right, `${this.direction} of ${size} bytes`);
     if (!right) to.set(expected);
     return right;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { HashAlgorithm, MacAlgorithm } from '../../algorithms.js';
-import { checkedLength, outputBytes } from '../../drivers/buffers.js';
+import { checkedLength, copyOf, lengthOf, outputBytes, overlap } from '../../drivers/buffers.js';
 import type { DigestSession } from '../../drivers/driver.js';
 import { checkKey } from '../../drivers/parameters.js';
 import { SessionBase } from '../../drivers/session.js';
@@ -25,6 +25,11 @@ interface Leg {
 
 const NOTHING = new Uint8Array(0);
 
+/** A copy of what lies where the output will be: it is needed again when somebody fails. */
+function apart(data: Uint8Array, output: Uint8Array): Uint8Array {
+  return overlap(data, output) === 'none' ? data : copyOf(data);
+}
+
 export class RelayDigest extends SessionBase implements DigestSession {
   readonly algorithm: HashAlgorithm | MacAlgorithm;
   readonly #squad: Squad;
@@ -33,13 +38,15 @@ export class RelayDigest extends SessionBase implements DigestSession {
   /** Who has the state; -1 before the first piece. */
   #at = -1;
   #last = -1;
+  /** A library's session that is given the same message, where this one's digest is to be compared. */
+  #vouched: DigestSession | undefined;
 
   /** @param running a session in the middle of a message, for `clone` */
   constructor(
     squad: Squad,
     algorithm: HashAlgorithm | MacAlgorithm,
     key: Uint8Array | undefined,
-    running?: { index: number; session: DigestSession },
+    running?: { index: number; session: DigestSession; vouched: DigestSession | undefined },
   ) {
     super();
     if (algorithm.kind === 'mac') checkKey(algorithm, key as Uint8Array);
@@ -54,6 +61,8 @@ export class RelayDigest extends SessionBase implements DigestSession {
     });
     if (running) {
       held.legs[running.index] = { session: running.session, key: 0 };
+      this.#vouched = running.vouched;
+      if (running.vouched) held.vouching = { session: running.vouched, key: 0 };
       this.#at = running.index;
       this.#last = running.index;
     }
@@ -74,6 +83,7 @@ export class RelayDigest extends SessionBase implements DigestSession {
       this.#try(attempts, (session) => session.update(data));
       this.#start(attempts.index, length);
     }
+    this.#vouch((session) => session.update(data));
   }
 
   async updateAsync(data: Uint8Array): Promise<void> {
@@ -82,7 +92,9 @@ export class RelayDigest extends SessionBase implements DigestSession {
     await this.busy([data], async () => {
       const attempts = new Attempts(this.#squad, length, this.#at < 0 ? undefined : this.#at);
       await this.#tryAsync(attempts, (session) => session.updateAsync(data), this.#at >= 0);
-      this.#start(attempts.index, length);
+      if (this.#at < 0) this.#start(attempts.index, length);
+      else this.#squad.done(attempts.index, length);
+      this.#vouch((session) => session.update(data));
     });
   }
 
@@ -90,12 +102,44 @@ export class RelayDigest extends SessionBase implements DigestSession {
     this.#at = index;
     this.#last = index;
     this.#squad.done(index, length);
+    this.#vouched = this.#squad.verifies(index) ? this.#vouching() : undefined;
+  }
+
+  /** Lets whoever vouches for this message do the same. If he does not take it, nobody vouches. */
+  #vouch(action: (session: DigestSession) => void): void {
+    const vouched = this.#vouched;
+    if (vouched === undefined) return;
+    try {
+      action(vouched);
+    } catch (error) {
+      this.#vouched = undefined;
+      if (blame(error) !== 'refusal') throw this.fail(error);
+    }
+  }
+
+  /** Whoever vouches, at the beginning of a message; undefined where he does not take it. */
+  #vouching(): DigestSession | undefined {
+    const { reference } = this.#squad;
+    if (reference === undefined) return undefined;
+    const held = this.#held;
+    try {
+      if (held.vouching?.session.usable && held.vouching.key === this.#key) held.vouching.session.restart();
+      else {
+        held.vouching?.session.close();
+        held.vouching = this.#open(reference);
+      }
+      return held.vouching.session;
+    } catch (error) {
+      if (blame(error) !== 'refusal') throw this.fail(error);
+      return undefined;
+    }
   }
 
   /** The next piece of a message whose state is in one session. */
   #go(action: (session: DigestSession) => void, length: number): void {
     const index = this.#at;
     try {
+      this.#squad.check(index);
       action(this.#held.legs[index]!.session);
     } catch (error) {
       this.#spent(index, error);
@@ -125,10 +169,25 @@ export class RelayDigest extends SessionBase implements DigestSession {
     }
     const index = this.#at;
     try {
+      this.#squad.check(index);
       this.#held.legs[index]!.session.digest(output);
     } catch (error) {
       this.#spent(index, error);
     }
+    if (this.#vouched === undefined) return;
+    const expected = new Uint8Array(lengthOf(output));
+    this.#vouch((session) => session.digest(expected));
+    if (this.#vouched !== undefined) this.#compare(index, expected, output, 'a message in pieces');
+    this.#vouched = undefined;
+  }
+
+  /** Holds a digest against what it should be, and puts the right one in its place. */
+  #compare(index: number, expected: Uint8Array, output: Uint8Array, what: string): void {
+    const right = Buffer.compare(expected, output) === 0;
+    this.#squad.verified(index, right, `${this.algorithm.name} of ${what}`);
+    if (right) return;
+    output.set(expected);
+    this.#drop(index);
   }
 
   clone(): DigestSession {
@@ -136,7 +195,8 @@ export class RelayDigest extends SessionBase implements DigestSession {
     const key = this.#held.key;
     if (this.#at < 0) return new RelayDigest(this.#squad, this.algorithm, key);
     const session = this.#held.legs[this.#at]!.session.clone();
-    return new RelayDigest(this.#squad, this.algorithm, key, { index: this.#at, session });
+    const vouched = this.#vouched?.clone();
+    return new RelayDigest(this.#squad, this.algorithm, key, { index: this.#at, session, vouched });
   }
 
   restart(key?: Uint8Array): void {
@@ -149,27 +209,30 @@ export class RelayDigest extends SessionBase implements DigestSession {
       this.#key++;
     }
     this.#at = -1;
+    this.#vouched = undefined;
   }
 
   once(data: Uint8Array, output: Uint8Array): void {
     this.ready();
     const length = checkedLength(data, 'data');
     outputBytes(output, 'output', 0);
-    this.#at = -1;
+    this.restart();
+    const source = apart(data, output);
     const attempts = new Attempts(this.#squad, length);
-    this.#try(attempts, (session) => session.once(data, output));
-    this.#accept(attempts.index, data, output, length);
+    this.#try(attempts, (session) => session.once(source, output));
+    this.#accept(attempts.index, source, output, length);
   }
 
   async onceAsync(data: Uint8Array, output: Uint8Array): Promise<void> {
     this.ready();
     const length = checkedLength(data, 'data');
     outputBytes(output, 'output', 0);
-    this.#at = -1;
+    this.restart();
+    const source = apart(data, output);
     await this.busy([data, output], async () => {
       const attempts = new Attempts(this.#squad, length);
-      await this.#tryAsync(attempts, (session) => session.onceAsync(data, output), false);
-      this.#accept(attempts.index, data, output, length);
+      await this.#tryAsync(attempts, (session) => session.onceAsync(source, output), false);
+      this.#accept(attempts.index, source, output, length);
     });
   }
 
@@ -211,24 +274,17 @@ export class RelayDigest extends SessionBase implements DigestSession {
   #accept(index: number, data: Uint8Array, output: Uint8Array, length: number): void {
     this.#last = index;
     this.#squad.done(index, length);
-    const { reference } = this.#squad;
-    if (reference === undefined || !this.#squad.verifies(index)) return;
-    const held = this.#held;
-    if (held.vouching === undefined || held.vouching.key !== this.#key || !held.vouching.session.usable) {
-      held.vouching?.session.close();
-      held.vouching = this.#open(reference);
-    }
-    const expected = new Uint8Array(output.length);
-    held.vouching.session.once(data, expected);
-    const right = Buffer.compare(expected, output) === 0;
-    this.#squad.verified(index, right, `${this.algorithm.name} of ${length} bytes`);
-    if (right) return;
-    output.set(expected);
-    this.#drop(index);
+    if (!this.#squad.verifies(index)) return;
+    const expected = new Uint8Array(lengthOf(output));
+    this.#vouched = this.#vouching();
+    this.#vouch((session) => session.once(data, expected));
+    if (this.#vouched !== undefined) this.#compare(index, expected, output, `${length} bytes`);
+    this.#vouched = undefined;
   }
 
   /** The session of a candidate, at the beginning of a message. */
   #fresh(index: number): DigestSession {
+    this.#squad.check(index);
     const held = this.#held;
     const leg = held.legs[index];
     if (leg?.session.usable) {

@@ -21,6 +21,7 @@ const SHORTAGES: ReadonlySet<ReasonCode> = new Set([
   'TOO_MANY_FILES',
   'KEY_BUSY',
   'TIMED_OUT',
+  'DEVICE_BUSY',
   'DEVICE_GONE',
 ]);
 

@@ -119,6 +119,8 @@ test('wrong command lines', async () => {
     [['--forget', '--json'], /--forget has no effect beside --json/],
     [['--forget', '--show'], /--forget has no effect beside --show/],
     [['--forget', 'sha256'], /takes no algorithm/],
+    [['--quarantine'], /--quarantine/],
+    [['--forget', '--quarantine', 'rot13'], /there is no algorithm "rot13"/],
     [['--fast'], /unknown option --fast/],
   ] as const) {
     const { message, status } = await failure(command, argv);
