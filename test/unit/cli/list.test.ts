@@ -1,4 +1,4 @@
-/** `list --driver NAME`: what one driver does for each algorithm. test/kernel/cryptodev-commands.test.ts has it with a /dev/crypto. */
+/** `list --driver NAME`: what one driver does for each algorithm. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
