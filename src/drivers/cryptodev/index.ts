@@ -16,7 +16,7 @@ import {
   type HashAlgorithm,
   type MacAlgorithm,
 } from '../../algorithms.js';
-import type { Reason } from '../../errors.js';
+import type { Reason, ReasonCode } from '../../errors.js';
 import {
   CIPHER_KEY_MAX,
   CRYPTO_ALG,
@@ -90,9 +90,17 @@ function numbers(id: CryptodevId): Target {
   return { cipher: digest ? 0 : id.id, mac: digest ? id.id : 0, kernel: id.kernel };
 }
 
-/** Running out of files or memory says nothing about the algorithm. */
-function passing({ code }: Reason): boolean {
-  return code === 'TOO_MANY_FILES' || code === 'OUT_OF_MEMORY' || code === 'DEVICE_BUSY';
+const PASSING: ReadonlySet<ReasonCode> = new Set([
+  'TOO_MANY_FILES',
+  'OUT_OF_MEMORY',
+  'DEVICE_BUSY',
+  'TIMED_OUT',
+  'DEVICE_GONE',
+]);
+
+/** Running out of something says nothing about the algorithm, nor does an engine in trouble; a request that is refused does. */
+function passing({ code, errno }: Reason): boolean {
+  return PASSING.has(code) || (code === 'SYSTEM_ERROR' && errno === 'EIO');
 }
 
 /** Is this a 32-bit program on a 64-bit kernel, by the names that uname gives? */
