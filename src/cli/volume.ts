@@ -60,9 +60,15 @@ export const KEY_RULES: readonly Rule[] = [
   ...rulesFor(['--keyfile-offset', '--keyfile-size'], { needs: ['--key-file'] }),
 ];
 
+/** Passphrases on the command line are taken out of what `ps` shows. */
+function hideSecrets(given: Given): void {
+  const sources = [...given.all('pass'), ...given.all('new-pass')];
+  if (sources.some((source) => source.startsWith('pass:'))) hideArguments('luks');
+}
+
 /** @param name of the image, for the prompt */
 export function passphraseOf(given: Given, name: string, twice = false): () => Promise<Buffer> {
-  if (given.get('pass')?.startsWith('pass:')) hideArguments('luks');
+  hideSecrets(given);
   return async () => {
     const file = given.get('key-file');
     if (file !== undefined) {
@@ -76,7 +82,7 @@ export function passphraseOf(given: Given, name: string, twice = false): () => P
 /** All that were given, in the order passphrases before key files; asked for, twice, where none is. */
 export async function passphrasesOf(given: Given, name: string): Promise<Buffer[]> {
   const [sources, files] = [given.all('pass'), given.all('key-file')];
-  if (sources.some((source) => source.startsWith('pass:'))) hideArguments('luks');
+  hideSecrets(given);
   const [offset, size] = [given.number('keyfile-offset', 0) ?? 0, given.number('keyfile-size', 1)];
   const made = [...sources.map(fromPass), ...files.map((file) => fromWholeFile(file, offset, size))];
   return made.length > 0 ? made : [await fromTerminal(name, true)];
