@@ -1,0 +1,82 @@
+/** The doctor beside a real accelerator: used and measured, outranked by the CPU's instructions, and with nobody who drives it. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { before, test } from 'node:test';
+
+import {
+  type Diagnosis,
+  diagnoseFacts,
+  gatherFacts,
+  LOCAL_SHELL,
+  measureHere,
+  runProbe,
+  seenHere,
+  worthMeasuring,
+} from '#src/doctor/index.js';
+import { getDriver } from '#src/drivers/registry.js';
+
+const DRIVER = '/sys/bus/virtio/drivers/virtio_crypto';
+
+before(() => {
+  if (!existsSync('/sys/module/virtio_crypto')) execFileSync('modprobe', ['virtio_crypto']);
+  if (existsSync('/sys/module/aesni_intel')) execFileSync('modprobe', ['-r', 'aesni_intel']);
+});
+
+/** As `hwcrypt doctor` does it, in this process: Node takes seconds to start here. */
+async function look(measured: boolean): Promise<Diagnosis> {
+  getDriver('afalg').reprobe();
+  const text = await runProbe(LOCAL_SHELL, true);
+  const facts = seenHere(gatherFacts([{ name: LOCAL_SHELL.name, text }]));
+  if (!measured) return diagnoseFacts(facts);
+  assert.ok(worthMeasuring(facts));
+  return diagnoseFacts(await measureHere(facts));
+}
+
+const find = ({ findings }: Diagnosis, id: string) => findings.find((one) => one.id === id);
+
+test('loaded and used: its interrupts prove it, and the figures say from which size on it is worth it', async () => {
+  const found = await look(true);
+  const used = find(found, 'engine-used');
+  assert.match(
+    used?.verdict ?? found.verdict,
+    /virtio-crypto device is the kernel’s first choice for cbc\(aes\), and it worked: its interrupts rose by \d+/,
+  );
+  assert.equal(used?.sureness, 'certain');
+  assert.ok(find(found, 'engine-worth-it'), 'it was measured beside OpenSSL’s own code');
+  assert.ok(
+    !find(found, 'driver-outranked') &&
+      !find(found, 'driver-not-loaded') &&
+      !find(found, 'engine-never-interrupted'),
+  );
+  // That QEMU's RSA fails its self-test is nothing against its AES.
+  assert.notEqual(find(found, 'selftest-failed')?.kind, 'problem');
+});
+
+test('outranked by AES instructions, and both names are given', async () => {
+  execFileSync('modprobe', ['aesni_intel']);
+  try {
+    const { findings } = await look(false);
+    assert.equal(findings[0]!.id, 'driver-outranked');
+    assert.match(
+      findings[0]!.verdict,
+      /not used for cbc\(aes\): cbc-aes-aesni has the higher priority \(400 against 150\)/,
+    );
+  } finally {
+    execFileSync('modprobe', ['-r', 'aesni_intel']);
+  }
+});
+
+test('nobody drives it', async () => {
+  const [device] = readdirSync(DRIVER).filter((name) => name.startsWith('virtio'));
+  assert.ok(device);
+  writeFileSync(`${DRIVER}/unbind`, device);
+  try {
+    const { findings } = await look(false);
+    assert.equal(findings[0]!.id, 'driver-not-loaded');
+    assert.match(findings[0]!.verdict, /virtio-crypto device/);
+    assert.ok(findings[0]!.evidence.some(({ text }) => text.includes(`${device} device=0x0014 driver=none`)));
+  } finally {
+    writeFileSync(`${DRIVER}/bind`, device);
+  }
+});
