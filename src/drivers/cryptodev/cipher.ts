@@ -26,7 +26,7 @@ import { checkIv, checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
 import { checkHalves } from '../xts.js';
 import { type Holder, IOCTL, unavailable } from './device.js';
-import { aligned, REQUEST_BYTES, Staging, sharedStaging, straight } from './staging.js';
+import { aligned, PIECE_BYTES, REQUEST_BYTES, Staging, sharedStaging, straight } from './staging.js';
 
 const abi = hostAbi();
 const OP = cryptOpLayout(abi);
@@ -39,7 +39,6 @@ export class CryptodevCipher extends SessionBase implements CipherSession {
   readonly algorithm: CipherAlgorithm;
   readonly direction: Direction;
   readonly partialBlocks = false;
-  readonly requestBytes = REQUEST_BYTES;
   readonly #held: Holder;
   /** struct crypt_op, and behind it the IV, which `#chain` carries. */
   readonly #request = new Uint8Array(OP.bytes + IV_MAX);
@@ -100,7 +99,7 @@ export class CryptodevCipher extends SessionBase implements CipherSession {
     const from = address(input);
     const to = address(output);
     if (
-      length <= REQUEST_BYTES &&
+      length <= this.requestBytes &&
       !crosses(from, to, length) &&
       this.#isStraight(from, to, length) &&
       !(this.#xts && length % BLOCK !== 0)
@@ -118,6 +117,10 @@ export class CryptodevCipher extends SessionBase implements CipherSession {
     for (let step = work.next(); !step.done; ) {
       step = work.next(libc.ioctl(this.#fd, IOCTL.CIOCCRYPT, this.#address));
     }
+  }
+
+  get requestBytes(): number {
+    return this.#xts ? REQUEST_BYTES : PIECE_BYTES;
   }
 
   async updateAsync(input: Uint8Array, output: Uint8Array): Promise<void> {
@@ -277,7 +280,7 @@ export class CryptodevCipher extends SessionBase implements CipherSession {
   /** Size of the next piece of `left` bytes: whole blocks unless it is the last. */
   #next(left: number): number {
     if (this.#xts) return left;
-    if (left > REQUEST_BYTES) return REQUEST_BYTES;
+    if (left > PIECE_BYTES) return PIECE_BYTES;
     const rest = left % this.algorithm.cipherBlockBytes;
     // The tail of a message by itself, so that only it is copied.
     return this.#wholeBlocks && rest !== 0 && left > rest ? left - rest : left;

@@ -21,7 +21,7 @@ import type { DigestSession } from '../driver.js';
 import { checkKey } from '../parameters.js';
 import { SessionBase } from '../session.js';
 import { type Holder, IOCTL, unavailable } from './device.js';
-import { REQUEST_BYTES, Staging, sharedStaging, straight } from './staging.js';
+import { PIECE_BYTES, Staging, sharedStaging, straight } from './staging.js';
 
 const abi = hostAbi();
 const OP = cryptOpLayout(abi);
@@ -189,7 +189,7 @@ export class CryptodevDigest extends SessionBase implements DigestSession {
     const from = length > 0 ? address(data) : 0;
     let at = 0;
     do {
-      const size = Math.min(REQUEST_BYTES, length - at);
+      const size = Math.min(PIECE_BYTES, length - at);
       const ends = last && at + size === length;
       const begins = this.#state === 'empty';
       const flags =
