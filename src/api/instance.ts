@@ -193,6 +193,9 @@ function takesHashOptions(): boolean {
 const MAX_NAMES = 1000;
 const MAX_WAYS = 100;
 
+/** What `explain` is about unless told: what `openssl enc` asks for at a time. */
+export const DEFAULT_REQUEST_BYTES = 8192;
+
 export class Hwcrypt {
   readonly #way: Way;
   readonly #onFallback: ((fallback: Fallback) => void) | undefined;
@@ -801,15 +804,26 @@ export class Hwcrypt {
   explain(
     algorithm: string,
     options: {
+      /** Default: 8 KiB. */
       bytes?: number | undefined;
       direction?: Direction | undefined;
       driver?: string | readonly string[] | undefined;
     } = {},
   ): Explanation {
+    checkString(algorithm, 'algorithm');
+    if (options === null || typeof options !== 'object')
+      throw invalidType('options', 'of type object', options);
+    const { direction = 'encrypt' } = options;
+    if (direction !== 'encrypt' && direction !== 'decrypt') {
+      throw nodeTypeError(
+        'ERR_INVALID_ARG_VALUE',
+        `The property 'options.direction' must be encrypt or decrypt. Received ${shown(direction)}`,
+      );
+    }
     const found = findAlgorithm(algorithm);
     if (found === undefined) throw nodeError('ERR_CRYPTO_UNKNOWN_CIPHER', `Unknown algorithm ${algorithm}`);
-    const bytes = uintOption(options, 'bytes') ?? 0;
-    return this.#wayFor(options as Options).router.explain(found, bytes, options.direction);
+    const bytes = uintOption(options, 'bytes') ?? DEFAULT_REQUEST_BYTES;
+    return this.#wayFor(options as Options).router.explain(found, bytes, direction);
   }
 
   /** What each driver was given so far, by algorithm, and what became of it. */

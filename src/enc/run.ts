@@ -169,6 +169,7 @@ class CipherJob {
     const { routing, output, direction } = this.#options;
     const router = new Router({
       ...routing,
+      onNote: (text) => this.#hooks.note(text),
       onFallback: ({ message }) => this.#hooks.note(message),
     });
     const route = router.route(this.#cipher);

@@ -116,6 +116,8 @@ export interface RouterOptions {
   /** Drivers in the order in which they are tried, `name` or `name:kernelDriver`. Default: all, libcrypto first. */
   readonly drivers?: string | readonly string[];
   readonly policy?: Policy;
+  /** Hears why a profile that is there is not used. Without it a process warning tells. */
+  readonly onNote?: (text: string) => void;
   /** Hears of each fallback, once an algorithm. Without it, and without a channel subscriber, a process warning tells. */
   readonly onFallback?: (fallback: Fallback) => void;
   /** `fastest`, `cpu`: what has no costs in the profile yet is measured in the background, at its first use. */
@@ -182,6 +184,8 @@ export class Router {
   /** Did somebody name the drivers? */
   readonly #asked: boolean;
   #profile: Profile | undefined;
+  readonly #onNote: ((text: string) => void) | undefined;
+  #profileTold = false;
   /** Keyed by the entry itself: names of the table are unique, but ad hoc entries may repeat. */
   #decisions = new Map<Algorithm, Decision>();
   /** Who lost what and why, as far as it was told: once is enough. */
@@ -191,6 +195,7 @@ export class Router {
   constructor(options: RouterOptions = {}) {
     const { drivers, policy = 'order', verify = 0 } = options;
     this.#onFallback = options.onFallback;
+    this.#onNote = options.onNote;
     this.#asked = drivers !== undefined;
     const specs = drivers === undefined ? allDrivers().map(({ name }) => name as string) : [drivers].flat();
     if (specs.length === 0) throw new HwcryptError('NO_DRIVER', 'the list of drivers is empty');
@@ -289,12 +294,20 @@ export class Router {
       const second = rest.sort((a, b) => ns(a) - ns(b))[0];
       const what = costs.by === 'cpuNs' ? 'CPU time' : 'time';
       if (second === undefined) return `only its ${what} is known`;
-      return `it takes the least ${what}: ${(ns(second) / ns(chosen)).toPrecision(2)}x less than ${second.label}`;
+      const times = ns(second) / ns(chosen);
+      if (times >= 2) return `it takes ${times.toPrecision(2)} times less ${what} than ${second.label}`;
+      if (times >= 1.01)
+        return `it takes ${Math.round((1 - 1 / times) * 100)} % less ${what} than ${second.label}`;
+      return `${second.label} would not gain more than a measurement’s noise`;
     }
     if (this.#measures)
-      return 'nothing was measured: software is the safe choice (hwcrypt calibrate measures)';
-    if (this.policy === 'hardware')
-      return 'it comes first among those that are hardware, or stands in for them';
+      return 'nothing was measured: it is the first in order that can (hwcrypt calibrate measures)';
+    const isEngine = chosen.driver.implementation(squad.algorithm, chosen.options)?.hardware === 'yes';
+    if (this.policy === 'hardware') {
+      return isEngine
+        ? 'it is the first engine in order that can'
+        : 'no engine can: it is the first in order';
+    }
     return 'it is the first in order that can';
   }
 
@@ -527,13 +540,26 @@ export class Router {
   ): Costs | undefined {
     if (!this.#measures) return undefined;
     const entry = this.#memory.entry(algorithm.name, operation);
+    this.#tellOfProfile();
     if (entry === undefined) return undefined;
     const by: CostMeasure = this.policy === 'cpu' ? 'cpuNs' : 'elapsedNs';
     const curves = candidates.map(
       ({ label }): CostCurve | undefined =>
         entry.implementations.find(({ driver }) => driver === label)?.points,
     );
-    return curves.some((curve) => curve !== undefined) ? { curves, by } : undefined;
+    if (curves.every((curve) => curve === undefined)) return undefined;
+    const points = entry.implementations.reduce((sum, own) => sum + own.points.length, 0);
+    return { curves, by, doubtful: (entry.noisyPoints ?? 0) > points / 4 };
+  }
+
+  /** Why a profile that is there is not used: said once, since the work then goes otherwise than somebody believes. */
+  #tellOfProfile(): void {
+    if (this.#profileTold) return;
+    this.#profileTold = true;
+    const whole = this.#memory.notes.find((note) => note.algorithm === undefined);
+    if (whole === undefined) return;
+    if (this.#onNote) this.#onNote(whole.message);
+    else process.emitWarning(whole.message, { type: 'HwcryptProfile', code: 'HWCRYPT_PROFILE' });
   }
 
   /** Has the costs measured beside, if that was asked for. True where they are coming. */
@@ -615,7 +641,7 @@ function operationOf({ kind }: Algorithm, direction: Direction): ProfileOperatio
 function noDriver(algorithm: Algorithm, passedOver: readonly PassedOver[]): UnavailableError {
   const first = passedOver[0] ?? {
     driver: 'library',
-    reason: { code: 'ALGORITHM_UNKNOWN' as const, message: 'no library has it' },
+    reason: { code: 'ALGORITHM_UNKNOWN' as const, message: 'there is no library among the drivers named' },
   };
   if (passedOver.length <= 1) {
     const name = first.driver.split(':', 1)[0] as DriverName;

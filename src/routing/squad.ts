@@ -26,6 +26,8 @@ export interface Costs {
   readonly curves: readonly (CostCurve | undefined)[];
   /** What is to be saved. */
   readonly by: 'elapsedNs' | 'cpuNs';
+  /** Measured while the machine did other work: small differences say nothing. */
+  readonly doubtful?: boolean;
 }
 
 export interface SquadOptions {
@@ -72,11 +74,13 @@ export interface Range {
 
 /** A change of driver has to be worth more than this. */
 const WORTH = 1.03;
+/** And more than this between libraries, which compute alike on the same processor, and where the measurement was disturbed. */
+const WORTH_OF_DOUBT = 1.15;
 
-const dearer = ({ requestBytes, elapsedNs, cpuNs }: CostPoint): CostPoint => ({
+const dearer = ({ requestBytes, elapsedNs, cpuNs }: CostPoint, worth: number): CostPoint => ({
   requestBytes,
-  elapsedNs: elapsedNs * WORTH,
-  cpuNs: cpuNs * WORTH,
+  elapsedNs: elapsedNs * worth,
+  cpuNs: cpuNs * worth,
 });
 
 /** A driver that is busy is asked again after 1, 2, 4 … ms, this often. */
@@ -147,7 +151,11 @@ export class Squad {
     const home = this.candidates.findIndex(({ driver }) => !driver.fallible);
     const curves = this.costs?.curves.map((curve, i) => {
       if (!fit[i]) return undefined;
-      return i === home ? curve : curve?.map(dearer);
+      if (i === home || home < 0) return curve;
+      const { fallible } = this.candidates[i]!.driver;
+      if (this.costs?.doubtful && !fallible) return undefined;
+      const worth = fallible && !this.costs?.doubtful ? WORTH : WORTH_OF_DOUBT;
+      return curve?.map((point) => dearer(point, worth));
     });
     // With nobody in good health the first that is merely failing is asked all the same: it is for him to say what is wrong.
     this.#borders =

@@ -189,6 +189,7 @@ class Engine {
   constructor(routing: ReturnType<typeof routingOf>) {
     this.#router = new Router({
       ...routing,
+      onNote: (text) => writeError(`hwcrypt: dgst: ${text}`),
       onFallback: ({ message }) => writeError(`hwcrypt: dgst: ${message}`),
     });
   }

@@ -1,10 +1,11 @@
 /** `hwcrypt explain`: who would do a request of a size, and why. */
 import { findAlgorithm, suggest } from '../../algorithms.js';
-import { open } from '../../api/index.js';
+import { DEFAULT_REQUEST_BYTES, open } from '../../api/instance.js';
 import { HwcryptError } from '../../errors.js';
 import { routingText } from '../../report/routing.js';
 import { POLICY_OPTIONS, routingOf } from '../drivers.js';
 import type { CommandSpec, Given } from '../options.js';
+import { sizeOf } from '../sizes.js';
 import { terminalColumns, writeText } from '../stdio.js';
 
 export const command: CommandSpec = {
@@ -13,7 +14,11 @@ export const command: CommandSpec = {
   usage: 'ALGORITHM [options]',
   operands: 1,
   options: [
-    { names: ['--bytes'], value: 'N', help: 'Bytes of the request (8192)' },
+    {
+      names: ['--bytes'],
+      value: 'N[K|M|G]',
+      help: 'Bytes of the request (8K, which is what openssl enc asks for at a time)',
+    },
     { names: ['-d'], help: 'Decrypt' },
     {
       names: ['--driver'],
@@ -47,7 +52,7 @@ async function run(given: Given, [name]: readonly string[]): Promise<number> {
   }
   using hwcrypt = open({ policy, ...(drivers ? { drivers } : {}), onFallback: () => {} });
   const told = hwcrypt.explain(algorithm.name, {
-    bytes: given.number('bytes', 0, 2 ** 32 - 1) ?? 8192,
+    bytes: sizeOf(given, 'bytes') ?? DEFAULT_REQUEST_BYTES,
     direction: given.has('d') ? 'decrypt' : 'encrypt',
   });
   writeText(given.has('json') ? `${JSON.stringify(told, null, 2)}\n` : routingText(told, terminalColumns()));

@@ -2,7 +2,8 @@
 import { HwcryptError } from '../../../errors.js';
 import { Progress, watched } from '../../../report/progress.js';
 import type { CommandSpec, Given } from '../../options.js';
-import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume, sizeOf } from '../../volume.js';
+import { sizeOf } from '../../sizes.js';
+import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume } from '../../volume.js';
 
 export const command: CommandSpec = {
   name: 'luks cat',

@@ -19,8 +19,9 @@ import { kdfLimits } from '../../../luks/keyslot/kdf.js';
 import { Router } from '../../../routing/router.js';
 import { hashOf, KDF_OPTIONS, KDF_RULES, kdfCostOf } from '../../kdf.js';
 import type { CommandSpec, Given } from '../../options.js';
+import { sizeOf } from '../../sizes.js';
 import { writeError } from '../../stdio.js';
-import { HEADER_OPTION, imageOf, KEY_OPTIONS, KEY_RULES, passphrasesOf, sizeOf } from '../../volume.js';
+import { HEADER_OPTION, imageOf, KEY_OPTIONS, KEY_RULES, passphrasesOf } from '../../volume.js';
 
 export const command: CommandSpec = {
   name: 'luks format',

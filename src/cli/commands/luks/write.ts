@@ -4,7 +4,8 @@ import { Input } from '../../../files/io.js';
 import type { Volume } from '../../../luks/volume.js';
 import { Progress, watched } from '../../../report/progress.js';
 import type { CommandSpec, Given } from '../../options.js';
-import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume, sizeOf } from '../../volume.js';
+import { sizeOf } from '../../sizes.js';
+import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume } from '../../volume.js';
 
 export const command: CommandSpec = {
   name: 'luks write',
