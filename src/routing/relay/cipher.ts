@@ -52,7 +52,10 @@ function keep(view: Uint8Array, size: number): Uint8Array {
   return copy;
 }
 
-function letGo({ buffer }: Uint8Array): void {
+function letGo(copy: Uint8Array): void {
+  const { buffer } = copy;
+  // It may be somebody's text.
+  copy.fill(0);
   if (buffer.byteLength <= PIECE_BYTES) spare = buffer as ArrayBuffer;
 }
 
@@ -82,7 +85,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
   #begun = false;
   /** Generation of the key. */
   #key = 0;
-  /** Who has worked in this message, a bit each. */
+  /** Who has worked so far, a bit each. Not forgotten at a restart: a stream may need some for one message. */
   #worked = 0;
   /** Is this message compared, where the state cannot be told? */
   #compared = false;
@@ -127,7 +130,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
     });
   }
 
-  /** Whoever has worked on this message, joined by `+`; before that, who would do a short request. */
+  /** Whoever has worked so far, joined by `+`; before that, who would do a short request. */
   get driver(): string {
     const { candidates } = this.#squad;
     if (this.#worked === 0) return this.#name(this.#squad.pick(0));
@@ -248,7 +251,6 @@ export class RelayCipher extends SessionBase implements CipherSession {
     this.#at = -1;
     this.#steady = undefined;
     this.#begun = false;
-    this.#worked = 0;
   }
 
   chain(): Uint8Array | null {
