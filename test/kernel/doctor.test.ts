@@ -1,7 +1,7 @@
 /** The doctor on a real kernel: a blacklist, and cryptd that looks like hardware. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import {
@@ -42,6 +42,10 @@ test('no engine, and cryptd that is asynchronous software: no hardware is made o
   );
   assert.match(software?.verdict ?? '', /only queues the work for the CPU/);
   assert.ok(found.machine.kernel?.startsWith('6.'));
+  // It has the highest priority now, and the files behind this one expect the plain driver.
+  for (const name of ['afalg', 'cryptodev']) getDriver(name).reprobe();
+  execFileSync('modprobe', ['-r', 'cryptd']);
+  assert.doesNotMatch(readFileSync('/proc/crypto', 'utf8'), /cryptd\(/);
 });
 
 test('a blacklist is named with its file', async () => {
