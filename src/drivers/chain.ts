@@ -152,7 +152,9 @@ export class ChainFollower {
     );
     this.#block = algorithm.cipherBlockBytes;
     this.#register = copyOf(iv);
-    this.#saved = new Uint8Array(this.#rule === 'input' || this.#rule === 'xor' ? iv.length : 0);
+    // Of the copy: the caller's view may say anything about its length.
+    const { length } = this.#register;
+    this.#saved = new Uint8Array(this.#rule === 'input' || this.#rule === 'xor' ? length : 0);
   }
 
   before(input: Uint8Array, length: number): void {
