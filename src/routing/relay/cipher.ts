@@ -43,6 +43,14 @@ interface Leg {
  * since a listener that hears of a failure may encrypt something itself.
  */
 let spare: ArrayBuffer | undefined;
+/** How much of it may hold somebody's text. Wiped when a session ends, since after each request it would cost as much as the copy. */
+let stained = 0;
+
+function wipeSpare(): void {
+  if (spare !== undefined && stained > 0)
+    new Uint8Array(spare, 0, Math.min(stained, spare.byteLength)).fill(0);
+  stained = 0;
+}
 
 function keep(view: Uint8Array, size: number): Uint8Array {
   const room = spare !== undefined && spare.byteLength >= size ? spare : new ArrayBuffer(size);
@@ -54,9 +62,12 @@ function keep(view: Uint8Array, size: number): Uint8Array {
 
 function letGo(copy: Uint8Array): void {
   const { buffer } = copy;
-  // It may be somebody's text.
-  copy.fill(0);
-  if (buffer.byteLength <= PIECE_BYTES) spare = buffer as ArrayBuffer;
+  if (buffer.byteLength > PIECE_BYTES) {
+    copy.fill(0);
+    return;
+  }
+  spare = buffer as ArrayBuffer;
+  stained = Math.max(stained, copy.length);
 }
 
 /** Longest key that the relay keeps without a new buffer. */
@@ -124,6 +135,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
     this.#held = held;
     this.own(() => {
       held.key.fill(0);
+      wipeSpare();
       for (const leg of held.legs) leg?.session.close();
       held.vouching?.session.close();
       for (const lane of held.lanes) lane.close();
