@@ -154,7 +154,7 @@ describe('the driver over a served device', () => {
     assert.equal((await cost(() => driver.cipher(cbc, 'encrypt', key, iv).close())).ioctls, 3);
   });
 
-  test('memory that lies askew reaches the driver in one piece of full size', async () => {
+  test('memory that lies askew reaches the driver in pieces of full size', async () => {
     await provider.set({ claims: MASK });
     const sizes = [16, 4096, 4112, 65_536, 200_000];
     for (const [from, to] of [
@@ -174,14 +174,15 @@ describe('the driver over a served device', () => {
           const { driverCalls } = await cost(() =>
             asynchronous ? session.updateAsync(input, output) : session.update(input, output),
           );
-          assert.equal(driverCalls, 1, `${bytes} bytes, ${from} and ${to} off, async ${asynchronous}`);
+          const pieces = Math.ceil(bytes / 65_536);
+          assert.equal(driverCalls, pieces, `${bytes} bytes, ${from} and ${to} off, async ${asynchronous}`);
           assert.deepEqual(Buffer.from(output), wanted);
         }
         using hash = driver.hash(hashOf('sha256'));
         const digest = new Uint8Array(32);
         assert.equal(
           (await cost(() => hash.once(input, digest))).driverCalls,
-          1,
+          Math.ceil(bytes / 65_536),
           `hash, ${bytes}, ${from} off`,
         );
         assert.deepEqual(Buffer.from(digest), createHash('sha256').update(input).digest());
