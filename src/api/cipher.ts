@@ -9,7 +9,7 @@ import { checkIv, checkKey } from '../drivers/parameters.js';
 import { checkHalves } from '../drivers/xts.js';
 import { AuthenticationError, nodeError, nodeRangeError, nodeTypeError } from '../errors.js';
 import type { Route } from '../routing/router.js';
-import type { Tally } from '../routing/stats.js';
+import { count, type Tally } from '../routing/stats.js';
 import {
   type BinaryLike,
   binaryBytes,
@@ -113,8 +113,7 @@ class PlainEngine implements Engine {
   }
 
   update(input: Uint8Array): NonSharedBuffer {
-    this.#tally.requests++;
-    this.#tally.bytes += lengthOf(input);
+    count(this.#tally, lengthOf(input));
     return this.feeder.update(input);
   }
 
@@ -245,14 +244,8 @@ class AeadEngine implements Engine {
     this.#start();
     const output = Buffer.allocUnsafe(length);
     this.#session.update(input, output);
-    this.#count(length);
+    count(this.#route.tally, length);
     return output;
-  }
-
-  #count(length: number): void {
-    const { tally } = this.#route;
-    tally.requests++;
-    tally.bytes += length;
   }
 
   #start(): void {
@@ -308,7 +301,7 @@ class AeadEngine implements Engine {
       }
       this.#session.open(this.#iv, aad, text, tag, output);
     }
-    this.#count(lengthOf(text));
+    count(this.#route.tally, lengthOf(text));
     return output;
   }
 

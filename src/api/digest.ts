@@ -5,7 +5,7 @@ import type { HashAlgorithm } from '../algorithms.js';
 import { lengthOf } from '../drivers/buffers.js';
 import type { DigestSession } from '../drivers/driver.js';
 import { nodeError, nodeTypeError } from '../errors.js';
-import type { Tally } from '../routing/stats.js';
+import { count, type Tally } from '../routing/stats.js';
 import { checkUint32, type Data, dataBytes, encoded, type NonSharedBuffer } from './arguments.js';
 import { LazyTransform } from './lazy-transform.js';
 import { notXof } from './openssl-errors.js';
@@ -114,8 +114,7 @@ abstract class DigestObject extends LazyTransform {
     this.checkDestroyed('update');
     if (this.#session === undefined) throw updateFailed();
     this.#session.update(input);
-    this.#tally.requests++;
-    this.#tally.bytes += lengthOf(input);
+    count(this.#tally, lengthOf(input));
     return this;
   }
 

@@ -31,6 +31,7 @@ import {
 import { copyOf, lengthOf, wipe } from '../drivers/buffers.js';
 import type { Direction, DriverName, Probe } from '../drivers/driver.js';
 import { checkTagBytes } from '../drivers/parameters.js';
+import { optionsOf } from '../drivers/registry.js';
 import { checkHalves } from '../drivers/xts.js';
 import { nodeError, nodeTypeError, shown } from '../errors.js';
 import type { Bar } from '../routing/health.js';
@@ -45,7 +46,7 @@ import {
   Router,
   type RouterOptions,
 } from '../routing/router.js';
-import { type DriverStats, Stats } from '../routing/stats.js';
+import { count, type DriverStats, Stats } from '../routing/stats.js';
 import {
   type BinaryLike,
   binaryBytes,
@@ -474,10 +475,11 @@ export class Hwcrypt {
   /** The generator that was asked for by naming drivers; undefined where Node's will do. */
   #random(): ((output: Uint8Array) => void) | undefined {
     if (this.#everything) return undefined;
-    for (const { driver, kernelDriver } of this.#way.router.order) {
+    for (const choice of this.#way.router.order) {
+      const { driver } = choice;
       if (driver.name === 'node' || driver.name === 'libcrypto') return undefined;
       if (driver.random && driver.probe().available) {
-        return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
+        return (output) => driver.random?.(output, optionsOf(choice));
       }
     }
     return undefined;
@@ -510,9 +512,8 @@ export class Hwcrypt {
   #can(algorithm: Algorithm | undefined): boolean {
     if (algorithm === undefined) return false;
     return this.#way.router.order.some(
-      ({ driver, kernelDriver }) =>
-        driver.probe().available &&
-        driver.supports(algorithm, kernelDriver === undefined ? {} : { kernelDriver }).supported,
+      (choice) =>
+        choice.driver.probe().available && choice.driver.supports(algorithm, optionsOf(choice)).supported,
     );
   }
 
@@ -623,7 +624,7 @@ export class Hwcrypt {
         shot = other;
       }
     }
-    count(shot.route, input);
+    count(shot.route.tally, lengthOf(input));
     if (key !== givenKey) done(givenKey, key);
     return result;
   }
@@ -675,7 +676,7 @@ export class Hwcrypt {
         const result = await (isAead(shot)
           ? aeadOnceAsync(shot, request, aad, tagBytes)
           : cipherOnceAsync(shot as OneShot<CipherAlgorithm>, request, padding));
-        count(shot.route, request.data);
+        count(shot.route.tally, lengthOf(request.data));
         return result;
       } catch (error) {
         const other = this.#instead(shot, options as Options, error);
@@ -711,7 +712,7 @@ export class Hwcrypt {
         : resultBuffer(outputLength(shot.algorithm, options) ?? digestBytes, options?.output);
     const input = dataBytes(data);
     digestOnce(shot, input, output);
-    count(shot.route, input);
+    count(shot.route.tally, lengthOf(input));
     return output;
   }
 
@@ -723,7 +724,7 @@ export class Hwcrypt {
     const output = options?.output;
     const { driver, options: pinned } = shot.route;
     const input = dataBytes(data);
-    count(shot.route, input);
+    count(shot.route.tally, lengthOf(input));
     return digestOnceAsync(driver.hash(shot.algorithm, pinned), input, length, output);
   }
 
@@ -760,7 +761,7 @@ export class Hwcrypt {
     const secret = keyBytes(key);
     const input = dataBytes(data);
     macOnce(shot, secret, input, output);
-    count(shot.route, input);
+    count(shot.route.tally, lengthOf(input));
     done(key, secret);
     return output;
   }
@@ -778,7 +779,7 @@ export class Hwcrypt {
     const secret = keyBytes(key);
     const input = dataBytes(data);
     const session = shot.route.driver.mac(shot.algorithm, secret, shot.route.options);
-    count(shot.route, input);
+    count(shot.route.tally, lengthOf(input));
     done(key, secret);
     return digestOnceAsync(session, input, shot.algorithm.digestBytes, output);
   }
@@ -877,11 +878,6 @@ function routingOptions(options: OpenOptions): RouterOptions {
     ...(verify === undefined ? {} : { verify }),
     ...(profile === undefined ? {} : { profile: openProfile({ path: profile ?? '' }) }),
   };
-}
-
-function count({ tally }: Route, input: Uint8Array): void {
-  tally.requests++;
-  tally.bytes += lengthOf(input);
 }
 
 function isAead(shot: OneShot<CipherLike>): shot is OneShot<AeadAlgorithm> {

@@ -5,7 +5,7 @@
 import { nodeTypeError } from '../errors.js';
 import { afalg } from './afalg/index.js';
 import { cryptodev } from './cryptodev/index.js';
-import type { Driver, DriverName } from './driver.js';
+import type { CipherOptions, Driver, DriverName } from './driver.js';
 import { gcrypt } from './gcrypt/index.js';
 import { libcrypto } from './libcrypto/index.js';
 import { nettle } from './nettle/index.js';
@@ -26,6 +26,14 @@ export interface DriverChoice {
   readonly driver: Driver;
   readonly kernelDriver?: string;
 }
+
+/** A choice in one word, as `--driver` takes it; the inverse of `parseDriver`. */
+export const labelOf = ({ driver, kernelDriver }: DriverChoice): string =>
+  kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
+
+/** Options for the driver's own methods. */
+export const optionsOf = ({ kernelDriver }: { readonly kernelDriver?: string | undefined }): CipherOptions =>
+  kernelDriver === undefined ? {} : { kernelDriver };
 
 export function allDrivers(): readonly Driver[] {
   return DRIVERS;

@@ -6,7 +6,7 @@
  */
 import { type Algorithm, algorithms, type Kind } from '../algorithms.js';
 import type { Driver, DriverName, Implementation, Support } from '../drivers/driver.js';
-import type { DriverChoice } from '../drivers/registry.js';
+import { type DriverChoice, optionsOf } from '../drivers/registry.js';
 import type { Reason } from '../errors.js';
 import { table } from './table.js';
 import { wrap } from './text.js';
@@ -71,8 +71,9 @@ export function driverAlgorithms(choice: DriverChoice, kinds: readonly Kind[]): 
   };
 }
 
-function plain({ driver, kernelDriver }: DriverChoice, kinds: readonly Kind[]): DriverAlgorithm[] {
-  const options = kernelDriver === undefined ? {} : { kernelDriver };
+function plain(choice: DriverChoice, kinds: readonly Kind[]): DriverAlgorithm[] {
+  const { driver } = choice;
+  const options = optionsOf(choice);
   const wanted = algorithms().filter(({ kind }) => kinds.includes(kind));
   // All are tried before any is described, as in the inventory.
   const supports = wanted.map((algorithm) => driver.supports(algorithm, options));

@@ -10,12 +10,17 @@ import { Worker } from 'node:worker_threads';
 import { type Algorithm, findAlgorithm } from '../algorithms.js';
 import { type Detail, measure, type Surroundings, takes } from '../bench/engine/index.js';
 import type { Measurement, Operation } from '../bench/model.js';
-import { parseDriver } from '../drivers/registry.js';
+import { optionsOf, parseDriver } from '../drivers/registry.js';
 import { type HwcryptCode, HwcryptError, type Reason } from '../errors.js';
 import { linesOf } from './calibrate-lines.js';
 import { type Able, ableTo } from './contestants.js';
 import { borders, type CostPoint, predict } from './cost.js';
-import type { ProfileEntry, ProfileImplementation, ProfileOperation } from './profile.js';
+import {
+  operationsOf,
+  type ProfileEntry,
+  type ProfileImplementation,
+  type ProfileOperation,
+} from './profile.js';
 
 /** What is being measured at the moment. */
 export interface CalibrationStep {
@@ -123,8 +128,8 @@ export function calibrationContestants(
   if (drivers === undefined) return (surroundings.able ?? ableTo)(algorithm);
   return drivers.flatMap((label): Able[] => {
     const choice = parseDriver(label);
-    const { driver, kernelDriver } = choice;
-    const named = kernelDriver === undefined ? {} : { kernelDriver };
+    const { driver } = choice;
+    const named = optionsOf(choice);
     if (!driver.probe().available || !driver.supports(algorithm, named).supported) return [];
     return [{ ...choice, label, implementation: driver.implementation(algorithm, named) }];
   });
@@ -134,10 +139,6 @@ function known(name: string): Algorithm {
   const algorithm = findAlgorithm(name);
   if (algorithm) return algorithm;
   throw new HwcryptError('ALGORITHM_UNAVAILABLE', `there is no algorithm "${name}"`);
-}
-
-function operationsOf({ kind }: Algorithm): readonly ProfileOperation[] {
-  return kind === 'cipher' || kind === 'aead' ? ['encrypt', 'decrypt'] : ['digest'];
 }
 
 const benchOperation = (algorithm: Algorithm, operation: ProfileOperation): Operation =>

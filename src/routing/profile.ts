@@ -6,8 +6,8 @@
  * foreign or hostile is told and not used either, and never an error for who only reads it.
  */
 import { type Algorithm, findAlgorithm } from '../algorithms.js';
-import type { Driver } from '../drivers/driver.js';
-import { allDrivers } from '../drivers/registry.js';
+import type { Direction, Driver } from '../drivers/driver.js';
+import { allDrivers, optionsOf } from '../drivers/registry.js';
 import { HwcryptError } from '../errors.js';
 import { printable } from '../files/io.js';
 import type { AlgorithmList } from '../linux/netlink.js';
@@ -23,6 +23,16 @@ export const PROFILE_VERSION = 1;
 
 /** A MAC's is `digest`, as a hash's. */
 export type ProfileOperation = 'encrypt' | 'decrypt' | 'digest';
+
+export function operationOf({ kind }: Algorithm, direction: Direction): ProfileOperation {
+  return kind === 'cipher' || kind === 'aead' ? direction : 'digest';
+}
+
+/** All operations of an algorithm. */
+export function operationsOf(algorithm: Algorithm): readonly ProfileOperation[] {
+  const operations = (['encrypt', 'decrypt'] as const).map((direction) => operationOf(algorithm, direction));
+  return [...new Set(operations)];
+}
 
 /** One algorithm and direction, measured with everybody who can do it. */
 export interface ProfileEntry {
@@ -394,7 +404,7 @@ export class Profile {
   ): { readonly kernelDriver: string; readonly priority: number | undefined } | undefined {
     const [name, kernelDriver] = label.split(/:(.*)/s) as [string, string | undefined];
     const driver = this.#drivers.find((own) => own.name === name);
-    const options = kernelDriver === undefined ? {} : { kernelDriver };
+    const options = optionsOf({ kernelDriver });
     if (!driver?.probe().available || !driver.supports(algorithm, options).supported) return undefined;
     const found = driver.implementation(algorithm, options);
     return { kernelDriver: found?.kernelDriver ?? label, priority: found?.priority };

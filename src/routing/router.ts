@@ -16,13 +16,20 @@ import { channel } from 'node:diagnostics_channel';
 
 import type { Algorithm } from '../algorithms.js';
 import type { Direction, DriverName } from '../drivers/driver.js';
-import { allDrivers, type DriverChoice, parseDriver } from '../drivers/registry.js';
+import { allDrivers, type DriverChoice, labelOf, optionsOf, parseDriver } from '../drivers/registry.js';
 import { describeReason, HwcryptError, type Reason, type ReasonCode, UnavailableError } from '../errors.js';
 import { ableTo } from './contestants.js';
 import { type CostCurve, type CostMeasure, predict } from './cost.js';
 import { blame, isGone, isPassing } from './faults.js';
 import { type Bar, HEALTH, type Health } from './health.js';
-import { openProfile, type Profile, type ProfileOperation, type QuarantineRecord } from './profile.js';
+import {
+  openProfile,
+  operationOf,
+  operationsOf,
+  type Profile,
+  type ProfileOperation,
+  type QuarantineRecord,
+} from './profile.js';
 import { Relay } from './relay/index.js';
 import { type Candidate, type Costs, type Loss, Squad, wrongResult } from './squad.js';
 import { noTally, Stats, type Tally } from './stats.js';
@@ -98,13 +105,10 @@ function tell(listener: (fallback: Fallback) => void, fallback: Fallback): void 
 
 const MAX_ANNOUNCED = 1000;
 
-const labelOf = ({ driver, kernelDriver }: DriverChoice): string =>
-  kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
-
 const candidateOf = (choice: DriverChoice): Candidate & DriverChoice => ({
   ...choice,
   label: labelOf(choice),
-  options: choice.kernelDriver === undefined ? {} : { kernelDriver: choice.kernelDriver },
+  options: optionsOf(choice),
 });
 
 /** Each driver's reason, once. */
@@ -271,10 +275,7 @@ export class Router {
       driver: chosen.label,
       because: this.#because(squad, chosen, requestBytes),
       candidates,
-      borders: squad.borders.map(({ fromBytes, index }) => ({
-        fromBytes,
-        driver: squad.candidates[index]!.label,
-      })),
+      borders: bordersOf(squad),
       passedOver: route.passedOver,
       profile: {
         ...(this.#measures && this.#memory.path !== undefined ? { path: this.#memory.path } : {}),
@@ -345,14 +346,12 @@ export class Router {
     const passedOver: PassedOver[] = [];
     const candidates = this.#candidates(algorithm, passedOver);
     if (candidates.length === 0) throw noDriver(algorithm, passedOver);
-    const costs = (operation: ProfileOperation): Costs | undefined =>
-      this.#costs(algorithm, operation, candidates);
     const reference = this.#verify > 0 ? this.#reference(algorithm) : undefined;
     const squads = new Map<ProfileOperation, Squad>();
     const squad = (operation: ProfileOperation): Squad => {
       let one = squads.get(operation);
       if (one === undefined) {
-        const known = costs(operation);
+        const known = this.#costs(algorithm, operation, candidates);
         one = new Squad({
           algorithm,
           candidates,
@@ -367,8 +366,7 @@ export class Router {
       }
       return one;
     };
-    const operations: readonly ProfileOperation[] =
-      algorithm.kind === 'cipher' || algorithm.kind === 'aead' ? ['encrypt', 'decrypt'] : ['digest'];
+    const operations = operationsOf(algorithm);
     const workers = new Set(
       operations.flatMap((operation) => squad(operation).borders.map(({ index }) => index)),
     );
@@ -395,22 +393,17 @@ export class Router {
       this.#announce(algorithm, route);
     }
     if (DECISION.hasSubscribers) {
-      for (const operation of operations)
-        DECISION.publish(this.#described(algorithm, operation, squad(operation)));
+      for (const operation of operations) {
+        const { name } = algorithm;
+        DECISION.publish({
+          algorithm: name,
+          operation,
+          policy: this.policy,
+          borders: bordersOf(squad(operation)),
+        });
+      }
     }
     return { route, squad };
-  }
-
-  #described(algorithm: Algorithm, operation: ProfileOperation, squad: Squad): object {
-    return {
-      algorithm: algorithm.name,
-      operation,
-      policy: this.policy,
-      borders: squad.borders.map(({ fromBytes, index }) => ({
-        fromBytes,
-        driver: squad.candidates[index]!.label,
-      })),
-    };
   }
 
   /**
@@ -442,10 +435,7 @@ export class Router {
   /** The drivers that the policy asks, and the kernel drivers that were measured on their own because the plain name does not reach them. */
   #choices(algorithm: Algorithm): readonly DriverChoice[] {
     const { order } = this;
-    if (this.policy === 'library') {
-      const libraries = order.filter(({ driver }) => !driver.fallible);
-      return libraries;
-    }
+    if (this.policy === 'library') return order.filter(({ driver }) => !driver.fallible);
     if (!this.#measures && this.policy !== 'hardware') return order;
     const known = new Set(order.map(labelOf));
     const named = new Set(
@@ -512,15 +502,19 @@ export class Router {
       return reason;
     }
     const { since, reason } = health.quarantine(name, label, wrongResult(evidence));
-    const kernelDriver = candidate.driver.implementation(algorithm, candidate.options)?.kernelDriver ?? label;
-    this.#record({ algorithm: name, driver: label, kernelDriver, since, evidence });
+    this.#record(algorithm, candidate, { since, evidence });
     return reason;
   }
 
   /** Keeps the evidence for later runs. Where it cannot be kept, this process knows it all the same. */
-  #record(record: QuarantineRecord): void {
+  #record(
+    algorithm: Algorithm,
+    { driver, label, options }: Candidate,
+    found: Pick<QuarantineRecord, 'since' | 'evidence'>,
+  ): void {
+    const kernelDriver = driver.implementation(algorithm, options)?.kernelDriver ?? label;
     try {
-      this.#memory.saveQuarantine(record);
+      this.#memory.saveQuarantine({ algorithm: algorithm.name, driver: label, kernelDriver, ...found });
     } catch {}
   }
 
@@ -590,10 +584,7 @@ export class Router {
 
   /** A request went to another driver in the middle of things. */
   #lost({ algorithm, from, to, reason, wrong }: Loss): void {
-    if (wrong) {
-      const kernelDriver = from.driver.implementation(algorithm, from.options)?.kernelDriver ?? from.label;
-      this.#record({ algorithm: algorithm.name, driver: from.label, kernelDriver, ...wrong });
-    }
+    if (wrong) this.#record(algorithm, from, wrong);
     this.#announce(algorithm, { label: to.label, passedOver: [{ driver: from.label, reason }] });
   }
 
@@ -634,9 +625,9 @@ const leftAlone = ({ until, reason }: Bar): Reason => ({
   message: `it keeps failing and is left alone${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}: ${reason.message}`,
 });
 
-function operationOf({ kind }: Algorithm, direction: Direction): ProfileOperation {
-  return kind === 'cipher' || kind === 'aead' ? direction : 'digest';
-}
+/** Who does which sizes, by name. */
+const bordersOf = ({ borders, candidates }: Squad): Explanation['borders'] =>
+  borders.map(({ fromBytes, index }) => ({ fromBytes, driver: candidates[index]!.label }));
 
 function noDriver(algorithm: Algorithm, passedOver: readonly PassedOver[]): UnavailableError {
   const first = passedOver[0] ?? {

@@ -9,15 +9,14 @@ import { performance } from 'node:perf_hooks';
 
 import { type Algorithm, algorithms } from '../algorithms.js';
 import type { Implementation } from '../drivers/driver.js';
-import { allDrivers, type DriverChoice } from '../drivers/registry.js';
+import { allDrivers, type DriverChoice, labelOf, optionsOf } from '../drivers/registry.js';
 import type { Reason } from '../errors.js';
 import { checkImplementation, knownAnswers } from './trust/check.js';
 import type { Failure } from './trust/failure.js';
 import { type Judgement, judgeSoon } from './trust/judge.js';
-import { optionsOf } from './trust/perform.js';
 import { SeededRandom } from './trust/random.js';
 import { randomTrial } from './trust/random-trial.js';
-import { itself, labelOf, type Reference, references } from './trust/reference.js';
+import { itself, type Reference, references } from './trust/reference.js';
 import { undecided } from './trust/refusal.js';
 import { shrinkSoon } from './trust/shrink.js';
 import type { Trial } from './trust/trial.js';

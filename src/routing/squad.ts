@@ -10,7 +10,7 @@ import { DriverError, type Reason } from '../errors.js';
 import { type Border, borders, type CostCurve, type CostPoint, pick, predict } from './cost.js';
 import { blame, isBusy, isGone, reasonOf } from './faults.js';
 import type { Health } from './health.js';
-import type { Stats, Tally } from './stats.js';
+import { count, type Stats, type Tally } from './stats.js';
 
 /** Who may do an algorithm's work. */
 export interface Candidate {
@@ -191,9 +191,7 @@ export class Squad {
 
   /** A request was done. */
   done(index: number, bytes: number): void {
-    const tally = this.tallies[index]!;
-    tally.requests++;
-    tally.bytes += bytes;
+    count(this.tallies[index]!, bytes);
     if (this.#failed.size > 0 && this.#failed.delete(index)) {
       this.health.succeeded(this.algorithm.name, this.candidates[index]!.label);
     }

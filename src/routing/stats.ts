@@ -24,6 +24,12 @@ export const noTally = (): Tally => ({
   wrong: 0,
 });
 
+/** A request of so many bytes was done. */
+export function count(tally: Tally, bytes: number): void {
+  tally.requests++;
+  tally.bytes += bytes;
+}
+
 /** A driver's counters for one algorithm. */
 export interface DriverStats extends Readonly<Tally> {
   readonly algorithm: string;

@@ -1,6 +1,6 @@
 /** Who takes part, at which sizes, and how long each may take, when nobody says. */
 import type { Algorithm } from '../../algorithms.js';
-import { allDrivers, getDriver, parseDriver } from '../../drivers/registry.js';
+import { allDrivers, getDriver, optionsOf, parseDriver } from '../../drivers/registry.js';
 import { describeReason, type Reason, UnavailableError } from '../../errors.js';
 import { type Contestant, type PlannedSubject, pointSeconds } from './measure.js';
 import { takes } from './workload.js';
@@ -60,8 +60,8 @@ export function requirePresent(contestants: readonly Contestant[], wanted: reado
 }
 
 /** Why somebody cannot do an algorithm here; undefined where it can. */
-export function lacks({ driver, kernelDriver }: Contestant, algorithm: Algorithm): Reason | undefined {
-  const support = driver.supports(algorithm, kernelDriver === undefined ? {} : { kernelDriver });
+export function lacks(contestant: Contestant, algorithm: Algorithm): Reason | undefined {
+  const support = contestant.driver.supports(algorithm, optionsOf(contestant));
   return support.supported ? undefined : support.reason;
 }
 

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 
 import type { AeadAlgorithm, Algorithm, CipherAlgorithm } from '../../algorithms.js';
 import type { Direction } from '../../drivers/driver.js';
-import { type DriverChoice, libraryDrivers } from '../../drivers/registry.js';
+import { type DriverChoice, libraryDrivers, optionsOf } from '../../drivers/registry.js';
 import type { Operation } from '../model.js';
 
 export interface Workload {
@@ -103,9 +103,6 @@ export function makeWorkload(subject: Subject, choice: DriverChoice, reference?:
     },
   };
 }
-
-const optionsOf = ({ kernelDriver }: DriverChoice): { kernelDriver?: string } =>
-  kernelDriver === undefined ? {} : { kernelDriver };
 
 const directionOf = (operation: Operation): Direction => (operation === 'decrypt' ? 'decrypt' : 'encrypt');
 

@@ -1,5 +1,5 @@
 /** `hwcrypt rand`: random bytes, as openssl rand prints them. */
-import { allDrivers, type DriverChoice, parseDriver } from '../../drivers/registry.js';
+import { allDrivers, type DriverChoice, optionsOf, parseDriver } from '../../drivers/registry.js';
 import { Base64Encoder } from '../../enc/base64.js';
 import { describeReason, HwcryptError, type Reason } from '../../errors.js';
 import { openOutput } from '../../files/output.js';
@@ -128,7 +128,7 @@ function generator(named: readonly string[] | undefined): (output: Uint8Array) =
     if (passedOver.length > 0) {
       writeError(`hwcrypt: rand: the generator is ${driver.name}'s, since ${passedOver.join('; ')}`);
     }
-    return (output) => driver.random?.(output, kernelDriver === undefined ? {} : { kernelDriver });
+    return (output) => driver.random?.(output, optionsOf({ kernelDriver }));
   }
   throw reason
     ? new HwcryptError('DRIVER_UNAVAILABLE', passedOver.join('; '), { reason })

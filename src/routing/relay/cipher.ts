@@ -14,6 +14,7 @@ import { SessionBase } from '../../drivers/session.js';
 import { HwcryptError } from '../../errors.js';
 import { blame } from '../faults.js';
 import { Attempts, pause, type Range, type Squad } from '../squad.js';
+import { count } from '../stats.js';
 
 /** What is given to a driver that can fail in one go: so much is done again when it does. A multiple of every block. */
 const PIECE_BYTES = 1024 * 1024;
@@ -202,8 +203,7 @@ export class RelayCipher extends SessionBase implements CipherSession {
           this.#carefully(this.#at, input, output, pair(input, output));
           return;
         }
-        tally.requests++;
-        tally.bytes += size;
+        count(tally, size);
         return;
       }
     }

@@ -6,12 +6,12 @@
  * dozen sessions.
  */
 import type { Algorithm } from '../../algorithms.js';
-import type { DriverChoice } from '../../drivers/registry.js';
+import { type DriverChoice, optionsOf } from '../../drivers/registry.js';
 import type { Reason } from '../../errors.js';
 import { type Difference, type Failure, failureOf, joined } from './failure.js';
 import { judgeNow } from './judge.js';
 import { publishedAnswer, transcriptAnswer } from './known-answers.js';
-import { doNow, type Outcome, optionsOf, perform, type Sealed } from './perform.js';
+import { doNow, type Outcome, perform, type Sealed } from './perform.js';
 import { planOf } from './plan.js';
 import { itself, type Reference, references } from './reference.js';
 import { mayRefuse, undecided } from './refusal.js';

@@ -1,9 +1,9 @@
 /** What is kept of a failure, and all that somebody else needs to see it too. The data is made up for the trial: no user's secrets. */
 import type { Algorithm } from '../../algorithms.js';
-import type { DriverChoice } from '../../drivers/registry.js';
+import { type DriverChoice, labelOf, optionsOf } from '../../drivers/registry.js';
 import { HwcryptError } from '../../errors.js';
-import { forge, type Outcome, optionsOf, type Sealed } from './perform.js';
-import { labelOf, type Reference } from './reference.js';
+import { forge, type Outcome, type Sealed } from './perform.js';
+import type { Reference } from './reference.js';
 import { keyAt, type Layout, type Message, type Task, type Trial } from './trial.js';
 
 /** One request sequence of a failing case, in hex. */

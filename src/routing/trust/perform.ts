@@ -6,7 +6,7 @@
  */
 import type { AeadAlgorithm, CipherAlgorithm } from '../../algorithms.js';
 import type { AeadSession, CipherSession, DigestSession, Direction } from '../../drivers/driver.js';
-import type { DriverChoice } from '../../drivers/registry.js';
+import { type DriverChoice, optionsOf } from '../../drivers/registry.js';
 import { AuthenticationError, nodeTypeError } from '../../errors.js';
 import { Guarded } from './memory.js';
 import { mayRefuse, refusesLength } from './refusal.js';
@@ -34,9 +34,6 @@ export type Work = Generator<Promise<unknown> | undefined, void>;
 const EMPTY = new Uint8Array();
 /** Stands for a request that was not asynchronous. */
 const SETTLED = Promise.resolve();
-
-export const optionsOf = ({ kernelDriver }: DriverChoice): { kernelDriver?: string } =>
-  kernelDriver === undefined ? {} : { kernelDriver };
 
 /**
  * @param sealed for an AEAD's `decrypt`, the messages sealed, by session and message

@@ -1,8 +1,8 @@
 /** Who says what is right: another implementation, asked for each message whole, in a session of its own. */
 import type { Algorithm } from '../../algorithms.js';
 import type { Direction, Driver } from '../../drivers/driver.js';
-import { allDrivers, type DriverChoice, libraryDrivers } from '../../drivers/registry.js';
-import { type Outcome, optionsOf, type Sealed } from './perform.js';
+import { allDrivers, type DriverChoice, labelOf, libraryDrivers, optionsOf } from '../../drivers/registry.js';
+import type { Outcome, Sealed } from './perform.js';
 import { mayRefuse, undecided } from './refusal.js';
 import { keyAt, type Message, type Trial } from './trial.js';
 
@@ -12,9 +12,6 @@ export interface Reference {
   /** False where the driver itself must do: it then shows only that it agrees with itself. */
   readonly independent: boolean;
 }
-
-export const labelOf = ({ driver, kernelDriver }: DriverChoice): string =>
-  kernelDriver === undefined ? driver.name : `${driver.name}:${kernelDriver}`;
 
 function can(driver: Driver, algorithm: Algorithm): boolean {
   return driver.probe().available && driver.supports(algorithm).supported;
