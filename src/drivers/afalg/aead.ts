@@ -26,11 +26,11 @@ import {
   type RequestLayout,
   requestLayout,
 } from '../../linux/index.js';
-import { bytes, lengthOf, outputBytes, pair } from '../buffers.js';
+import { WholeAeadSessionBase } from '../aead.js';
+import { bytes, lengthOf, outputBytes } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
 import { kernelIvBytes, nonceProblem, putNonce } from '../kernel-nonce.js';
-import { checkIv, checkKey, checkRoom } from '../parameters.js';
-import { SessionBase, wrongWay } from '../session.js';
+import { checkKey } from '../parameters.js';
 import type { Facts } from './facts.js';
 import { type Limits, patiently, patientlyAsync, type Resources, unavailable } from './tfm.js';
 
@@ -44,12 +44,12 @@ export interface AeadContext {
   readonly facts: () => Facts;
 }
 
-export class AfalgAead extends SessionBase implements AeadSession {
+export class AfalgAead extends WholeAeadSessionBase implements AeadSession {
   readonly driver: string;
   readonly algorithm: AeadAlgorithm;
   readonly direction: Direction;
   readonly tagBytes: number;
-  readonly incremental = false;
+  protected readonly interfaceName = 'AF_ALG';
   readonly messageBytes: number;
   readonly #context: AeadContext;
   readonly #held: Resources;
@@ -155,29 +155,6 @@ export class AfalgAead extends SessionBase implements AeadSession {
     });
   }
 
-  begin(): void {
-    this.#refuse();
-  }
-  aad(): void {
-    this.#refuse();
-  }
-  update(): void {
-    this.#refuse();
-  }
-  async updateAsync(): Promise<void> {
-    this.#refuse();
-  }
-  finish(): void {
-    this.#refuse();
-  }
-
-  #refuse(): never {
-    throw new HwcryptError(
-      'SESSION_UNUSABLE',
-      `${this.driver}: AF_ALG takes an AEAD message in one piece only; use seal or open`,
-    );
-  }
-
   #check(
     direction: Direction,
     iv: Uint8Array,
@@ -186,11 +163,8 @@ export class AfalgAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     const { algorithm } = this;
-    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    const ivBytes = checkIv(algorithm, iv);
-    const aadBytes = lengthOf(bytes(aad, 'aad'));
-    const length = pair(text, output);
-    const problem = nonceProblem(algorithm, ivBytes);
+    const length = this.checkMessage(direction, iv, aad, text, output);
+    const problem = nonceProblem(algorithm, lengthOf(iv));
     if (problem)
       throw new UnavailableError(
         'ALGORITHM_UNAVAILABLE',
@@ -198,8 +172,7 @@ export class AfalgAead extends SessionBase implements AeadSession {
         `${this.driver}: ${algorithm.name}`,
         problem,
       );
-    checkRoom(this.driver, algorithm, ivBytes, length);
-    const total = aadBytes + length + this.tagBytes;
+    const total = lengthOf(aad) + length + this.tagBytes;
     if (total <= this.messageBytes) return length;
     const message = `the kernel takes aad, text and tag of one message in one request of at most ${this.messageBytes} bytes; this one has ${total}`;
     throw new HwcryptError('MESSAGE_TOO_LARGE', `${this.driver}: ${message}`, {

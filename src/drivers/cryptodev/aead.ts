@@ -19,11 +19,11 @@ import {
   pageSize,
   putWord,
 } from '../../linux/index.js';
-import { bytes, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
+import { WholeAeadSessionBase } from '../aead.js';
+import { bytes, lengthOf, outputBytes, part, wipe } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
 import { kernelIvBytes, nonceProblem, putNonce } from '../kernel-nonce.js';
-import { checkIv, checkKey, checkRoom } from '../parameters.js';
-import { SessionBase, wrongWay } from '../session.js';
+import { checkKey } from '../parameters.js';
 import { type Holder, IOCTL, unavailable } from './device.js';
 import { MESSAGE_BYTES, type Staged, Staging, sharedStaging } from './staging.js';
 
@@ -37,11 +37,11 @@ const mostAad = (): number => {
   return aadBytes;
 };
 
-export class CryptodevAead extends SessionBase implements AeadSession {
+export class CryptodevAead extends WholeAeadSessionBase implements AeadSession {
   readonly algorithm: AeadAlgorithm;
   readonly direction: Direction;
   readonly tagBytes: number;
-  readonly incremental = false;
+  protected readonly interfaceName = '/dev/crypto';
   readonly messageBytes = MESSAGE_BYTES;
   readonly #held: Holder;
   readonly #encrypt: boolean;
@@ -167,29 +167,6 @@ export class CryptodevAead extends SessionBase implements AeadSession {
     });
   }
 
-  begin(): void {
-    this.#refuse();
-  }
-  aad(): void {
-    this.#refuse();
-  }
-  update(): void {
-    this.#refuse();
-  }
-  async updateAsync(): Promise<void> {
-    this.#refuse();
-  }
-  finish(): void {
-    this.#refuse();
-  }
-
-  #refuse(): never {
-    throw new HwcryptError(
-      'SESSION_UNUSABLE',
-      `${this.driver}: /dev/crypto takes an AEAD message in one piece only; use seal or open`,
-    );
-  }
-
   #check(
     direction: Direction,
     iv: Uint8Array,
@@ -198,11 +175,9 @@ export class CryptodevAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     const { algorithm } = this;
-    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    const ivBytes = checkIv(algorithm, iv);
-    const aadLength = lengthOf(bytes(aad, 'aad'));
-    const length = pair(text, output);
-    const problem = nonceProblem(algorithm, ivBytes);
+    const length = this.checkMessage(direction, iv, aad, text, output);
+    const aadLength = lengthOf(aad);
+    const problem = nonceProblem(algorithm, lengthOf(iv));
     if (problem) {
       throw new UnavailableError(
         'ALGORITHM_UNAVAILABLE',
@@ -211,7 +186,6 @@ export class CryptodevAead extends SessionBase implements AeadSession {
         problem,
       );
     }
-    checkRoom(this.driver, algorithm, ivBytes, length);
     if (aadLength > mostAad()) {
       throw this.#tooLarge(
         `/dev/crypto takes at most ${mostAad()} bytes of additional data, a page of memory; here are ${aadLength}`,

@@ -4,10 +4,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { AeadAlgorithm } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError, type Reason } from '../../errors.js';
 import type { NativeFunction } from '../../linux/ffi.js';
+import { AeadSessionBase } from '../aead.js';
 import { bytes, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
-import { SessionBase, wrongWay } from '../session.js';
+import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
 import type { CipherId } from './cipher.js';
 import {
   broken,
@@ -28,7 +28,7 @@ const WHOLE_TAG_BYTES = 16;
 /** Additional data up to this long is worked on by this thread, in an asynchronous call too. */
 const AAD_HERE_BYTES = 4096;
 
-export class GcryptAead extends SessionBase implements AeadSession {
+export class GcryptAead extends AeadSessionBase implements AeadSession {
   readonly driver = DRIVER;
   readonly algorithm: AeadAlgorithm;
   readonly direction: Direction;
@@ -100,7 +100,7 @@ export class GcryptAead extends SessionBase implements AeadSession {
 
   seal(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, output: Uint8Array, tag: Uint8Array): void {
     this.ready();
-    const length = this.#check('encrypt', iv, aad, text, output);
+    const length = this.checkMessage('encrypt', iv, aad, text, output);
     outputBytes(tag, 'tag', this.tagBytes);
     this.#start(iv, lengthOf(aad), length);
     this.#aad(aad);
@@ -110,7 +110,7 @@ export class GcryptAead extends SessionBase implements AeadSession {
 
   open(iv: Uint8Array, aad: Uint8Array, text: Uint8Array, tag: Uint8Array, output: Uint8Array): void {
     this.ready();
-    const length = this.#check('decrypt', iv, aad, text, output);
+    const length = this.checkMessage('decrypt', iv, aad, text, output);
     bytes(tag, 'tag', this.tagBytes);
     this.#start(iv, lengthOf(aad), length);
     this.#aad(aad);
@@ -126,7 +126,7 @@ export class GcryptAead extends SessionBase implements AeadSession {
     tag: Uint8Array,
   ): Promise<void> {
     this.ready();
-    const length = this.#check('encrypt', iv, aad, text, output);
+    const length = this.checkMessage('encrypt', iv, aad, text, output);
     outputBytes(tag, 'tag', this.tagBytes);
     this.#start(iv, lengthOf(aad), length);
     await this.busy([aad, text, output, tag], async () => {
@@ -144,7 +144,7 @@ export class GcryptAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): Promise<void> {
     this.ready();
-    const length = this.#check('decrypt', iv, aad, text, output);
+    const length = this.checkMessage('decrypt', iv, aad, text, output);
     bytes(tag, 'tag', this.tagBytes);
     this.#start(iv, lengthOf(aad), length);
     await this.busy([aad, text, output, tag], async () => {
@@ -190,21 +190,6 @@ export class GcryptAead extends SessionBase implements AeadSession {
     }
     checkTagBytes(this.algorithm, lengthOf(bytes(tag, 'tag')));
     if (!this.#rightTag(tag)) throw new AuthenticationError();
-  }
-
-  #check(
-    direction: Direction,
-    iv: Uint8Array,
-    aad: Uint8Array,
-    text: Uint8Array,
-    output: Uint8Array,
-  ): number {
-    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    const ivBytes = checkIv(this.algorithm, iv);
-    bytes(aad, 'aad');
-    const length = pair(text, output);
-    checkRoom(DRIVER, this.algorithm, ivBytes, length);
-    return length;
   }
 
   /** A new message. Refuses what libgcrypt does not take before anything is done. */

@@ -2,10 +2,11 @@
 import type { AeadAlgorithm } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError } from '../../errors.js';
 import { address } from '../../linux/ffi.js';
+import { AeadSessionBase } from '../aead.js';
 import { bytes, checkedLength, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
-import { SessionBase, wrongWay } from '../session.js';
+import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { wrongWay } from '../session.js';
 import {
   CTRL_SET_IVLEN,
   CTRL_SET_TAG,
@@ -24,7 +25,7 @@ import {
 /** The engine's own: a subclass may have ideas. */
 const { set } = Uint8Array.prototype;
 
-export class LibcryptoAead extends SessionBase implements AeadSession {
+export class LibcryptoAead extends AeadSessionBase implements AeadSession {
   readonly driver = 'libcrypto';
   readonly algorithm: AeadAlgorithm;
   readonly direction: Direction;
@@ -265,12 +266,8 @@ export class LibcryptoAead extends SessionBase implements AeadSession {
     text: Uint8Array,
     output: Uint8Array,
   ): number {
-    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    const ivBytes = checkIv(this.algorithm, iv);
-    const length = pair(text, output);
-    checkRoom(this.driver, this.algorithm, ivBytes, length);
-    const aadLength = checkedLength(aad, 'aad');
-    if (this.messageBytes !== undefined && (length > this.messageBytes || aadLength > this.messageBytes)) {
+    const length = this.checkMessage(direction, iv, aad, text, output);
+    if (this.messageBytes !== undefined && Math.max(length, lengthOf(aad)) > this.messageBytes) {
       throw new HwcryptError(
         'MESSAGE_TOO_LARGE',
         `libcrypto: ${this.algorithm.name} takes at most ${this.messageBytes} bytes in one message`,

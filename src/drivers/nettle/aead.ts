@@ -3,10 +3,10 @@ import { timingSafeEqual } from 'node:crypto';
 
 import type { AeadAlgorithm } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError } from '../../errors.js';
+import { AeadSessionBase } from '../aead.js';
 import { bytes, checkedLength, lengthOf, outputBytes, pair, part, unaliased } from '../buffers.js';
 import type { AeadSession, Direction } from '../driver.js';
-import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
-import { SessionBase, wrongWay } from '../session.js';
+import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
 import { type BlockCipher, type Call, type Nettle, type NettleSymbol, SIZES } from './library.js';
 import { Memory, type Part } from './memory.js';
 import { Pieces, pieceSizes } from './pieces.js';
@@ -225,7 +225,7 @@ function machineFor(
   }
 }
 
-export class NettleAead extends SessionBase implements AeadSession {
+export class NettleAead extends AeadSessionBase implements AeadSession {
   readonly driver = 'nettle';
   readonly algorithm: AeadAlgorithm;
   readonly direction: Direction;
@@ -488,11 +488,6 @@ export class NettleAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     this.ready();
-    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    const ivBytes = checkIv(this.algorithm, iv);
-    const length = pair(text, output);
-    checkedLength(aad, 'aad');
-    checkRoom('nettle', this.algorithm, ivBytes, length);
-    return length;
+    return this.checkMessage(direction, iv, aad, text, output);
   }
 }

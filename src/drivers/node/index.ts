@@ -27,6 +27,7 @@ import {
   type MacAlgorithm,
 } from '../../algorithms.js';
 import { AuthenticationError, HwcryptError, type Reason, UnavailableError } from '../../errors.js';
+import { AeadSessionBase } from '../aead.js';
 import { bytes, copyOf, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
 import { ChainFollower } from '../chain.js';
 import type {
@@ -42,8 +43,8 @@ import type {
   Probe,
   Support,
 } from '../driver.js';
-import { checkIv, checkKey, checkRoom, checkTagBytes } from '../parameters.js';
-import { SessionBase, wrongWay } from '../session.js';
+import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
+import { SessionBase } from '../session.js';
 import { checkUnit } from '../xts.js';
 
 const DRIVER = 'node';
@@ -146,7 +147,7 @@ function whole(cipher: CipherGCM | DecipherGCM, text: Uint8Array, length: number
   return length === 0 ? cipher.update('', 'latin1') : cipher.update(part(text, 0, length));
 }
 
-class NodeAead extends SessionBase implements AeadSession {
+class NodeAead extends AeadSessionBase implements AeadSession {
   readonly driver = DRIVER;
   readonly algorithm: AeadAlgorithm;
   readonly direction: Direction;
@@ -321,12 +322,7 @@ class NodeAead extends SessionBase implements AeadSession {
     output: Uint8Array,
   ): number {
     this.ready();
-    if (direction !== this.direction) throw wrongWay(this.driver, this.direction, direction);
-    const ivBytes = checkIv(this.algorithm, iv);
-    bytes(aad, 'aad');
-    const length = pair(text, output);
-    checkRoom(DRIVER, this.algorithm, ivBytes, length);
-    return length;
+    return this.checkMessage(direction, iv, aad, text, output);
   }
 }
 
