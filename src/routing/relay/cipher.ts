@@ -89,10 +89,8 @@ export class RelayCipher extends SessionBase implements CipherSession {
   readonly #units: boolean;
   /** Who holds the chain; -1 while it is only in `#iv`. */
   #at = -1;
-  /** His session, where he is a library and has done something since the last restart. */
-  #steady: CipherSession | undefined;
-  /** The sizes that are his. Looked up once, and not for each request. */
-  #range: Range | undefined;
+  /** His session, where he is a library and has done something since the last restart, and the sizes that are his. */
+  #steady: (Range & { readonly session: CipherSession }) | undefined;
   /** Has anything been done since the last restart? */
   #begun = false;
   /** Generation of the key. */
@@ -194,10 +192,10 @@ export class RelayCipher extends SessionBase implements CipherSession {
     if (steady !== undefined && this.life === 'ready') {
       // Only to choose by. Whoever lies about it is found out by the session.
       const size = input?.length;
-      const { from, below, version, health, tally } = this.#range!;
+      const { from, below, version, health, tally, session } = steady;
       if (size > from && size < below && size % this.#block === 0 && health.version === version) {
         try {
-          steady.update(input, output);
+          session.update(input, output);
         } catch (error) {
           if (blame(error) !== 'refusal') throw this.#lost(error);
           this.#carefully(this.#at, input, output, pair(input, output));
@@ -345,17 +343,15 @@ export class RelayCipher extends SessionBase implements CipherSession {
     this.#begun = true;
     this.#worked |= 1 << index;
     this.#squad.done(index, length);
-    if (!this.#squad.candidates[index]!.driver.fallible && this.#steady === undefined) {
-      this.#steady = this.#held.legs[index]?.session;
-      this.#range = this.#squad.range(index, length);
-    }
-    if (!this.#squad.candidates[index]!.driver.fallible && length % this.algorithm.cipherBlockBytes !== 0) {
+    if (this.#squad.candidates[index]!.driver.fallible) return;
+    if (length % this.#block !== 0 && !this.#units) {
       // A message may end within a block; what is behind it belongs to another one.
-      if (!this.#units && this.algorithm.cipherBlockBytes > 1) {
-        this.#chain.after(NOTHING, 0, length);
-        this.#steady = undefined;
-      }
+      this.#chain.after(NOTHING, 0, length);
+      this.#steady = undefined;
+      return;
     }
+    const session = this.#held.legs[index]?.session;
+    this.#steady ??= session && { ...this.#squad.range(index, length), session };
   }
 
   /** The error of a request that nobody could do. A bad argument leaves the session as it was. */
