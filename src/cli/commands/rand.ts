@@ -7,12 +7,11 @@ import { Progress, watched } from '../../report/progress.js';
 import { driversOf } from '../drivers.js';
 import type { CommandSpec, Given } from '../options.js';
 import { rulesFor } from '../rules.js';
+import { UNITS } from '../sizes.js';
 import { writeError } from '../stdio.js';
 
 /** A multiple of 3 and of 48, so that base64 lines need no carrying over. */
 const PIECE_BYTES = 48 * 4096;
-
-const SUFFIXES: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
 
 export const command: CommandSpec = {
   name: 'rand',
@@ -96,7 +95,7 @@ async function run(given: Given, [amount]: readonly string[]): Promise<number> {
 /** @throws HwcryptError USAGE */
 function parseCount(text: string): number {
   const match = /^(\d+)([KMGT]?)$/.exec(text);
-  const count = match ? Number(match[1]) * (SUFFIXES[match[2] as string] as number) : Number.NaN;
+  const count = match ? Number(match[1]) * (UNITS[match[2] as string] as number) : Number.NaN;
   if (Number.isSafeInteger(count) && count >= 1) return count;
   const upper = text.toUpperCase();
   const why =
