@@ -5,33 +5,23 @@
  * over it. Loaded at the first question, never before. What this version and build has is found out by a short message through
  * each algorithm when it is first asked for.
  */
-import {
-  type AeadAlgorithm,
-  type Algorithm,
-  type CipherAlgorithm,
-  findAlgorithm,
-  type HashAlgorithm,
-  type MacAlgorithm,
-} from '../../algorithms.js';
-import { HwcryptError, type Reason, UnavailableError } from '../../errors.js';
+import { type Algorithm, findAlgorithm, type HashAlgorithm, type MacAlgorithm } from '../../algorithms.js';
+import { HwcryptError, type Reason } from '../../errors.js';
 import type {
-  AeadOptions,
   AeadSession,
   CipherOptions,
   CipherSession,
-  DigestOptions,
   DigestSession,
-  Direction,
   Driver,
   Implementation,
   Probe,
-  Support,
 } from '../driver.js';
+import { LibraryDriver, type Look, type Sessions } from '../library-driver.js';
 import { trialKey } from '../trial-key.js';
 import { GcryptAead } from './aead.js';
 import { type CipherId, GcryptCipher } from './cipher.js';
 import { GcryptCmac, GcryptMd } from './digest.js';
-import { DRIVER, type Gcrypt, loadGcrypt, refused, reloadGcrypt } from './library.js';
+import { DRIVER, type Gcrypt, loadGcrypt, reloadGcrypt } from './library.js';
 
 /** libgcrypt's ids of an algorithm, that of its hash for an HMAC. Hashes and MACs have no mode. */
 function idsOf(algorithm: Algorithm): CipherId | undefined {
@@ -41,11 +31,10 @@ function idsOf(algorithm: Algorithm): CipherId | undefined {
   return ids && { algo: ids.algo, mode: ids.mode ?? 0 };
 }
 
-type Found =
-  | { readonly gcrypt: Gcrypt; readonly ids: CipherId; readonly reason?: undefined }
-  | { readonly gcrypt?: undefined; readonly reason: Reason };
-
-const ALWAYS = { supported: true } as const;
+interface Found {
+  readonly gcrypt: Gcrypt;
+  readonly ids: CipherId;
+}
 
 /** A short message through the algorithm: only that shows what this version, build and mode (FIPS) really does. */
 function attempt(gcrypt: Gcrypt, ids: CipherId, algorithm: Algorithm): Reason | undefined {
@@ -94,11 +83,23 @@ function openDigest(
     : new GcryptCmac(gcrypt, algo, algorithm, key);
 }
 
-class GcryptDriver implements Driver {
+const NO_KEY = new Uint8Array(0);
+
+const SESSIONS: Sessions<Found> = {
+  cipher: ({ gcrypt, ids }, algorithm, direction, key, iv) =>
+    new GcryptCipher(gcrypt, ids, algorithm, direction, key, iv),
+  aead: ({ gcrypt, ids }, algorithm, direction, key, tagBytes) =>
+    new GcryptAead(gcrypt, ids, algorithm, direction, key, tagBytes),
+  hash: ({ gcrypt, ids }, algorithm) => openDigest(gcrypt, ids, algorithm, NO_KEY),
+  mac: ({ gcrypt, ids }, algorithm, key) => openDigest(gcrypt, ids, algorithm, key),
+};
+
+class GcryptDriver extends LibraryDriver<Found> {
   readonly name = DRIVER;
+  protected override readonly sessions = SESSIONS;
   /** OCB's nonces below 8 bytes and most of its tags; keys of 40 to 120 bits for CAST5. */
   readonly restricted = true;
-  #found = new WeakMap<Algorithm, Found>();
+  #known = new WeakMap<Algorithm, Look<Found>>();
 
   probe(): Probe {
     const { gcrypt, reason } = loadGcrypt();
@@ -108,35 +109,28 @@ class GcryptDriver implements Driver {
   }
 
   reprobe(): Probe {
-    this.#found = new WeakMap();
+    this.#known = new WeakMap();
     reloadGcrypt();
     return this.probe();
   }
 
-  #find(algorithm: Algorithm, { kernelDriver }: CipherOptions = {}): Found {
+  protected override look(algorithm: Algorithm, { kernelDriver }: CipherOptions = {}): Look<Found> {
     const { gcrypt, reason } = loadGcrypt();
     if (!gcrypt) return { reason };
     if (kernelDriver !== undefined && kernelDriver !== nameOf(gcrypt)) {
       const message = `${DRIVER} has no kernel driver to pin ("${kernelDriver}")`;
       return { reason: { code: 'ALGORITHM_UNKNOWN', message } };
     }
-    let found = this.#found.get(algorithm);
-    if (found === undefined) {
-      found = look(gcrypt, algorithm);
+    let known = this.#known.get(algorithm);
+    if (known === undefined) {
+      known = attempted(gcrypt, algorithm);
       // Of what passes nothing is remembered.
-      if (found.reason?.code !== 'OUT_OF_MEMORY') this.#found.set(algorithm, found);
+      if (known.reason?.code !== 'OUT_OF_MEMORY') this.#known.set(algorithm, known);
     }
-    return found;
+    return known;
   }
 
-  supports(algorithm: Algorithm, options?: CipherOptions): Support {
-    const { reason } = this.#find(algorithm, options);
-    return reason === undefined ? ALWAYS : { supported: false, reason };
-  }
-
-  implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {
-    const { gcrypt } = this.#find(algorithm, options);
-    if (!gcrypt) return undefined;
+  protected override describe({ gcrypt }: Found): Pick<Implementation, 'kernelDriver' | 'evidence'> {
     const evidence = [
       `runs on the CPU, in libgcrypt ${gcrypt.version}, which knows no engine but the CPU's own instructions`,
     ];
@@ -145,61 +139,20 @@ class GcryptDriver implements Driver {
         `of the CPU libgcrypt uses, by its own account: ${gcrypt.hardwareFeatures.join(', ') || 'nothing special'}`,
       );
     }
-    return { driver: this.name, kernelDriver: nameOf(gcrypt), hardware: 'no', evidence };
-  }
-
-  #need(algorithm: Algorithm, options?: CipherOptions): { readonly gcrypt: Gcrypt; readonly ids: CipherId } {
-    const found = this.#find(algorithm, options);
-    if (found.gcrypt) return found;
-    if (loadGcrypt().gcrypt) throw refused(algorithm, found.reason);
-    throw new UnavailableError('DRIVER_UNAVAILABLE', DRIVER, `${DRIVER}: ${algorithm.name}`, found.reason);
-  }
-
-  cipher(
-    algorithm: CipherAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    iv: Uint8Array | null,
-    options?: CipherOptions,
-  ): CipherSession {
-    const { gcrypt, ids } = this.#need(algorithm, options);
-    return new GcryptCipher(gcrypt, ids, algorithm, direction, key, iv);
-  }
-
-  aead(
-    algorithm: AeadAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    options: AeadOptions = {},
-  ): AeadSession {
-    const { gcrypt, ids } = this.#need(algorithm, options);
-    const tagBytes = options.tagBytes ?? algorithm.defaultTagBytes;
-    return new GcryptAead(gcrypt, ids, algorithm, direction, key, tagBytes);
-  }
-
-  hash(algorithm: HashAlgorithm, options?: DigestOptions): DigestSession {
-    const { gcrypt, ids } = this.#need(algorithm, options);
-    return openDigest(gcrypt, ids, algorithm, NO_KEY);
-  }
-
-  mac(algorithm: MacAlgorithm, key: Uint8Array, options?: DigestOptions): DigestSession {
-    const { gcrypt, ids } = this.#need(algorithm, options);
-    return openDigest(gcrypt, ids, algorithm, key);
+    return { kernelDriver: nameOf(gcrypt), evidence };
   }
 }
-
-const NO_KEY = new Uint8Array(0);
 
 /** What stands for the implementation: one word, so that it can be pinned. */
 const nameOf = (gcrypt: Gcrypt): string => `libgcrypt-${gcrypt.version}`;
 
-function look(gcrypt: Gcrypt, algorithm: Algorithm): Found {
+function attempted(gcrypt: Gcrypt, algorithm: Algorithm): Look<Found> {
   const ids = idsOf(algorithm);
   if (ids === undefined) {
     return { reason: { code: 'ALGORITHM_UNKNOWN', message: `libgcrypt has no ${algorithm.name}` } };
   }
   const reason = attempt(gcrypt, ids, algorithm);
-  return reason === undefined ? { gcrypt, ids } : { reason };
+  return reason === undefined ? { found: { gcrypt, ids } } : { reason };
 }
 
 export const gcrypt: Driver = new GcryptDriver();

@@ -4,43 +4,23 @@
  * The default in software and the baseline that hardware must beat: the same code that node:crypto reaches, without
  * the objects that node:crypto makes for every message.
  */
-import type {
-  AeadAlgorithm,
-  Algorithm,
-  CipherAlgorithm,
-  HashAlgorithm,
-  MacAlgorithm,
-} from '../../algorithms.js';
-import { findAlgorithm } from '../../algorithms.js';
+import { type Algorithm, findAlgorithm } from '../../algorithms.js';
 import { type Reason, UnavailableError } from '../../errors.js';
 import { lengthOf, outputBytes, part } from '../buffers.js';
-import type {
-  AeadOptions,
-  AeadSession,
-  CipherOptions,
-  CipherSession,
-  DigestOptions,
-  DigestSession,
-  Direction,
-  Driver,
-  Implementation,
-  Probe,
-  Support,
-} from '../driver.js';
+import type { CipherOptions, Driver, Implementation, Probe } from '../driver.js';
+import { LibraryDriver, type Look, type Sessions } from '../library-driver.js';
 import { LibcryptoAead } from './aead.js';
 import { LibcryptoCipher } from './cipher.js';
 import { LibcryptoHash, LibcryptoMac } from './digest.js';
 import { type Evp, loadEvp, MAX_CALL, opensslError } from './evp.js';
 
-type Found =
-  | {
-      readonly evp: Evp;
-      readonly handle: number;
-      readonly provider: string;
-      /** OpenSSL's name of the hash or cipher that a MAC is built over. */
-      readonly over: string;
-    }
-  | { readonly evp?: undefined; readonly reason: Reason };
+interface Found {
+  readonly evp: Evp;
+  readonly handle: number;
+  readonly provider: string;
+  /** OpenSSL's name of the hash or cipher that a MAC is built over. */
+  readonly over: string;
+}
 
 /** The name by which EVP's fetch functions know an algorithm. */
 function opensslName(algorithm: Algorithm): string | undefined {
@@ -48,9 +28,9 @@ function opensslName(algorithm: Algorithm): string | undefined {
 }
 
 /** What EVP has can only change with the process. Ad hoc entries come and go, so they are not held. */
-const found = new WeakMap<Algorithm, Found>();
+const found = new WeakMap<Algorithm, Look<Found>>();
 
-function find(algorithm: Algorithm, options: CipherOptions = {}): Found {
+function find(algorithm: Algorithm, options: CipherOptions = {}): Look<Found> {
   if (options.kernelDriver !== undefined) return look(algorithm, options);
   let result = found.get(algorithm);
   if (result === undefined) {
@@ -60,11 +40,11 @@ function find(algorithm: Algorithm, options: CipherOptions = {}): Found {
   return result;
 }
 
-function look(algorithm: Algorithm, options: CipherOptions): Found {
+function look(algorithm: Algorithm, options: CipherOptions): Look<Found> {
   const loaded = loadEvp();
   if (!loaded.evp) return { reason: loaded.reason };
   const { evp } = loaded;
-  const unknown = (message: string): Found => ({ reason: { code: 'ALGORITHM_UNKNOWN', message } });
+  const unknown = (message: string): Look<Found> => ({ reason: { code: 'ALGORITHM_UNKNOWN', message } });
   if (options.kernelDriver !== undefined && options.kernelDriver !== 'default') {
     return unknown(`libcrypto has no kernel driver to pin ("${options.kernelDriver}")`);
   }
@@ -88,11 +68,21 @@ function look(algorithm: Algorithm, options: CipherOptions): Found {
   }
   const fetched = name === undefined ? undefined : evp.fetch(what, name, legacy);
   if (!fetched) return unknown(`this OpenSSL has no ${algorithm.name}`);
-  return { evp, handle: fetched.handle, provider: fetched.provider, over };
+  return { found: { evp, handle: fetched.handle, provider: fetched.provider, over } };
 }
 
-class LibcryptoDriver implements Driver {
+const SESSIONS: Sessions<Found> = {
+  cipher: ({ evp, handle }, algorithm, direction, key, iv) =>
+    new LibcryptoCipher(evp, handle, algorithm, direction, key, iv),
+  aead: ({ evp, handle }, algorithm, direction, key, tagBytes) =>
+    new LibcryptoAead(evp, handle, algorithm, direction, key, tagBytes),
+  hash: ({ evp, handle }, algorithm) => new LibcryptoHash(evp, handle, algorithm),
+  mac: ({ evp, handle, over }, algorithm, key) => new LibcryptoMac(evp, handle, algorithm, over, key),
+};
+
+class LibcryptoDriver extends LibraryDriver<Found> {
   readonly name = 'libcrypto';
+  protected override readonly sessions = SESSIONS;
 
   probe(): Probe {
     const { evp, reason } = loadEvp();
@@ -106,67 +96,17 @@ class LibcryptoDriver implements Driver {
     return this.probe();
   }
 
-  supports(algorithm: Algorithm, options?: CipherOptions): Support {
-    const found = find(algorithm, options);
-    return found.evp ? { supported: true } : { supported: false, reason: found.reason };
+  protected override look(algorithm: Algorithm, options?: CipherOptions): Look<Found> {
+    return find(algorithm, options);
   }
 
-  implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {
-    const found = find(algorithm, options);
-    if (!found.evp) return undefined;
+  protected override describe({ evp, provider }: Found): Pick<Implementation, 'kernelDriver' | 'evidence'> {
     return {
-      driver: this.name,
-      kernelDriver: found.provider,
-      hardware: 'no',
+      kernelDriver: provider,
       evidence: [
-        `runs on the CPU, in the ${found.provider} provider of ${found.evp.versionText}, with the CPU's own AES and SHA instructions where it has them`,
+        `runs on the CPU, in the ${provider} provider of ${evp.versionText}, with the CPU's own AES and SHA instructions where it has them`,
       ],
     };
-  }
-
-  #need(algorithm: Algorithm, options?: CipherOptions): Found & { evp: Evp } {
-    const found = find(algorithm, options);
-    if (!found.evp) {
-      throw new UnavailableError(
-        loadEvp().evp ? 'ALGORITHM_UNAVAILABLE' : 'DRIVER_UNAVAILABLE',
-        this.name,
-        `${this.name}: ${algorithm.name}`,
-        found.reason,
-      );
-    }
-    return found;
-  }
-
-  cipher(
-    algorithm: CipherAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    iv: Uint8Array | null,
-    options?: CipherOptions,
-  ): CipherSession {
-    const { evp, handle } = this.#need(algorithm, options);
-    return new LibcryptoCipher(evp, handle, algorithm, direction, key, iv);
-  }
-
-  aead(
-    algorithm: AeadAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    options: AeadOptions = {},
-  ): AeadSession {
-    const { evp, handle } = this.#need(algorithm, options);
-    const tagBytes = options.tagBytes ?? algorithm.defaultTagBytes;
-    return new LibcryptoAead(evp, handle, algorithm, direction, key, tagBytes);
-  }
-
-  hash(algorithm: HashAlgorithm, options?: DigestOptions): DigestSession {
-    const { evp, handle } = this.#need(algorithm, options);
-    return new LibcryptoHash(evp, handle, algorithm);
-  }
-
-  mac(algorithm: MacAlgorithm, key: Uint8Array, options?: DigestOptions): DigestSession {
-    const { evp, handle, over } = this.#need(algorithm, options);
-    return new LibcryptoMac(evp, handle, algorithm, over, key);
   }
 
   random(output: Uint8Array): void {

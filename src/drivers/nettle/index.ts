@@ -4,28 +4,10 @@
  * It is there for coverage (serpent, twofish …) and for comparison, since QEMU and GnuTLS use it: always the CPU. Importing
  * this loads nothing; the library is opened when the driver is first asked for something.
  */
-import {
-  type AeadAlgorithm,
-  type Algorithm,
-  type CipherAlgorithm,
-  findAlgorithm,
-  type HashAlgorithm,
-  type MacAlgorithm,
-} from '../../algorithms.js';
-import { type Reason, UnavailableError } from '../../errors.js';
-import type {
-  AeadOptions,
-  AeadSession,
-  CipherOptions,
-  CipherSession,
-  DigestOptions,
-  DigestSession,
-  Direction,
-  Driver,
-  Implementation,
-  Probe,
-  Support,
-} from '../driver.js';
+import { type Algorithm, findAlgorithm } from '../../algorithms.js';
+import type { Reason } from '../../errors.js';
+import type { CipherOptions, Driver, Implementation, Probe } from '../driver.js';
+import { LibraryDriver, type Look, type Sessions } from '../library-driver.js';
 import { aeadSymbols, NettleAead } from './aead.js';
 import { cipherSymbols, hasMode, NettleCipher } from './cipher.js';
 import { macSymbols, NettleDigest } from './digest.js';
@@ -60,10 +42,7 @@ interface Found {
   readonly cipher?: BlockCipher;
   readonly hash?: HashFunctions;
   readonly contextBytes?: number;
-  readonly reason?: undefined;
 }
-
-type Look = Found | { readonly nettle?: undefined; readonly reason: Reason };
 
 /** The stem of the symbols of what an algorithm is made over. The table names AEADs and MACs by functions of their own. */
 function stemOf(algorithm: Algorithm): string | undefined {
@@ -107,16 +86,16 @@ function symbolsOf(algorithm: Algorithm): readonly string[] {
 }
 
 /** What nettle has only changes with the library, which stays. Ad hoc entries come and go, so they are not held. */
-let found = new WeakMap<Algorithm, Look>();
+let known = new WeakMap<Algorithm, Look<Found>>();
 
-function find(algorithm: Algorithm, options: CipherOptions = {}): Look {
-  let result = found.get(algorithm);
+function find(algorithm: Algorithm, options: CipherOptions = {}): Look<Found> {
+  let result = known.get(algorithm);
   if (result === undefined) {
     result = look(algorithm);
-    found.set(algorithm, result);
+    known.set(algorithm, result);
   }
   const pinned = options.kernelDriver;
-  if (result.nettle && pinned !== undefined && pinned !== result.nettle.name) {
+  if (result.found && pinned !== undefined && pinned !== result.found.nettle.name) {
     return unknown(`nettle has no kernel driver to pin ("${pinned}")`);
   }
   return result;
@@ -126,7 +105,7 @@ function unknown(message: string, cure?: string): { readonly reason: Reason } {
   return { reason: { code: 'ALGORITHM_UNKNOWN', message, ...(cure === undefined ? {} : { cure }) } };
 }
 
-function look(algorithm: Algorithm): Look {
+function look(algorithm: Algorithm): Look<Found> {
   const loaded = loadNettle();
   if (!loaded.nettle) return { reason: loaded.reason };
   const { nettle } = loaded;
@@ -153,7 +132,7 @@ function look(algorithm: Algorithm): Look {
       },
     };
   }
-  return { nettle, ...parts };
+  return { found: { nettle, ...parts } };
 }
 
 /** Undefined where the library does not have it, or describes it otherwise than the table does. */
@@ -189,8 +168,19 @@ function evidenceOf(nettle: Nettle): string[] {
   return evidence;
 }
 
-class NettleDriver implements Driver {
+const SESSIONS: Sessions<Found> = {
+  cipher: ({ nettle, cipher }, algorithm, direction, key, iv) =>
+    new NettleCipher(nettle, cipher, algorithm, direction, key, iv),
+  aead: ({ nettle, cipher, contextBytes }, algorithm, direction, key, tagBytes) =>
+    new NettleAead(nettle, cipher ?? (contextBytes as number), algorithm, direction, key, tagBytes),
+  hash: ({ hash }, algorithm) => NettleDigest.hash(algorithm, hash as HashFunctions),
+  mac: ({ nettle, cipher, hash }, algorithm, key) =>
+    NettleDigest.mac(nettle, algorithm, (hash ?? cipher) as HashFunctions | BlockCipher, key),
+};
+
+class NettleDriver extends LibraryDriver<Found> {
   readonly name = DRIVER;
+  protected override readonly sessions = SESSIONS;
 
   probe(): Probe {
     const { nettle, reason } = loadNettle();
@@ -201,70 +191,16 @@ class NettleDriver implements Driver {
 
   reprobe(): Probe {
     reloadNettle();
-    found = new WeakMap();
+    known = new WeakMap();
     return this.probe();
   }
 
-  supports(algorithm: Algorithm, options?: CipherOptions): Support {
-    const { nettle, reason } = find(algorithm, options);
-    return nettle ? { supported: true } : { supported: false, reason: reason as Reason };
+  protected override look(algorithm: Algorithm, options?: CipherOptions): Look<Found> {
+    return find(algorithm, options);
   }
 
-  implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {
-    const { nettle } = find(algorithm, options);
-    if (!nettle) return undefined;
-    return {
-      driver: this.name,
-      kernelDriver: nettle.name,
-      hardware: 'no',
-      evidence: evidenceOf(nettle),
-    };
-  }
-
-  #need(algorithm: Algorithm, options?: CipherOptions): Found {
-    const result = find(algorithm, options);
-    if (!result.nettle) {
-      throw new UnavailableError(
-        loadNettle().nettle ? 'ALGORITHM_UNAVAILABLE' : 'DRIVER_UNAVAILABLE',
-        this.name,
-        `${this.name}: ${algorithm.name}`,
-        result.reason,
-      );
-    }
-    return result;
-  }
-
-  cipher(
-    algorithm: CipherAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    iv: Uint8Array | null,
-    options?: CipherOptions,
-  ): CipherSession {
-    const { nettle, cipher } = this.#need(algorithm, options);
-    return new NettleCipher(nettle, cipher, algorithm, direction, key, iv);
-  }
-
-  aead(
-    algorithm: AeadAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    options: AeadOptions = {},
-  ): AeadSession {
-    const { nettle, cipher, contextBytes } = this.#need(algorithm, options);
-    const base = cipher ?? (contextBytes as number);
-    const tagBytes = options.tagBytes ?? algorithm.defaultTagBytes;
-    return new NettleAead(nettle, base, algorithm, direction, key, tagBytes);
-  }
-
-  hash(algorithm: HashAlgorithm, options?: DigestOptions): DigestSession {
-    const { hash } = this.#need(algorithm, options);
-    return NettleDigest.hash(algorithm, hash as HashFunctions);
-  }
-
-  mac(algorithm: MacAlgorithm, key: Uint8Array, options?: DigestOptions): DigestSession {
-    const { nettle, cipher, hash } = this.#need(algorithm, options);
-    return NettleDigest.mac(nettle, algorithm, (hash ?? cipher) as HashFunctions | BlockCipher, key);
+  protected override describe({ nettle }: Found): Pick<Implementation, 'kernelDriver' | 'evidence'> {
+    return { kernelDriver: nettle.name, evidence: evidenceOf(nettle) };
   }
 }
 

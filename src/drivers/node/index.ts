@@ -26,23 +26,21 @@ import {
   type HashAlgorithm,
   type MacAlgorithm,
 } from '../../algorithms.js';
-import { AuthenticationError, HwcryptError, type Reason, UnavailableError } from '../../errors.js';
+import { AuthenticationError, HwcryptError } from '../../errors.js';
 import { AeadSessionBase } from '../aead.js';
 import { bytes, copyOf, lengthOf, outputBytes, pair, part, wipe } from '../buffers.js';
 import { ChainFollower } from '../chain.js';
 import type {
-  AeadOptions,
   AeadSession,
   CipherOptions,
   CipherSession,
-  DigestOptions,
   DigestSession,
   Direction,
   Driver,
   Implementation,
   Probe,
-  Support,
 } from '../driver.js';
+import { LibraryDriver, type Look, type Sessions } from '../library-driver.js';
 import { checkIv, checkKey, checkTagBytes } from '../parameters.js';
 import { SessionBase } from '../session.js';
 import { checkUnit } from '../xts.js';
@@ -455,10 +453,11 @@ const LEGACY =
 
 const OLD_HASHES: ReadonlySet<string> = new Set(['md4', 'whirlpool', 'mdc2']);
 
+const HAS: Look<true> = { found: true };
+
 /** Has node:crypto this algorithm? It says so of a cipher by name, of a hash only by trying. */
-function support(algorithm: Algorithm, options: CipherOptions = {}): Support {
-  const no = (message: string, old = false): Support => ({
-    supported: false,
+function look(algorithm: Algorithm, options: CipherOptions = {}): Look<true> {
+  const no = (message: string, old = false): Look<true> => ({
     reason: { code: 'ALGORITHM_UNKNOWN', message, ...(old ? { cure: LEGACY } : {}) },
   });
   if (options.kernelDriver !== undefined && options.kernelDriver !== 'default') {
@@ -468,32 +467,43 @@ function support(algorithm: Algorithm, options: CipherOptions = {}): Support {
     case 'cipher':
     case 'aead':
       return makes(algorithm)
-        ? { supported: true }
+        ? HAS
         : no(
             `node:crypto has no ${algorithm.name} of ${algorithm.keyBytes * 8} bits`,
             getCipherInfo(nodeName(algorithm)) !== undefined,
           );
     case 'hash': {
       const name = nodeName(algorithm);
-      if (KNOWN_HASHES.has(name)) return { supported: true };
+      if (KNOWN_HASHES.has(name)) return HAS;
       try {
         createHash(name);
       } catch {
         return no(`node:crypto has no ${algorithm.name}`, OLD_HASHES.has(name));
       }
       KNOWN_HASHES.add(name);
-      return { supported: true };
+      return HAS;
     }
     case 'mac': {
       if (algorithm.construction !== 'hmac') return no('node:crypto has no CMAC');
       const over = findAlgorithm(algorithm.over);
-      return over ? support(over, options) : no(`node:crypto has no ${algorithm.over}`);
+      return over ? look(over, options) : no(`node:crypto has no ${algorithm.over}`);
     }
   }
 }
 
-class NodeDriver implements Driver {
+const SESSIONS: Sessions<true> = {
+  cipher: (_, algorithm, direction, key, iv) => new NodeCipher(algorithm, direction, key, iv),
+  aead: (_, algorithm, direction, key, tagBytes) => new NodeAead(algorithm, direction, key, tagBytes),
+  hash: (_, algorithm) => new NodeDigest(algorithm, undefined),
+  mac: (_, algorithm, key) => {
+    checkKey(algorithm, key);
+    return new NodeDigest(algorithm, key);
+  },
+};
+
+class NodeDriver extends LibraryDriver<true> {
   readonly name = DRIVER;
+  protected override readonly sessions = SESSIONS;
 
   probe(): Probe {
     return {
@@ -508,64 +518,17 @@ class NodeDriver implements Driver {
     return this.probe();
   }
 
-  supports(algorithm: Algorithm, options?: CipherOptions): Support {
-    return support(algorithm, options);
+  protected override look(algorithm: Algorithm, options?: CipherOptions): Look<true> {
+    return look(algorithm, options);
   }
 
-  implementation(algorithm: Algorithm, options?: CipherOptions): Implementation | undefined {
-    if (!support(algorithm, options).supported) return undefined;
+  protected override describe(): Pick<Implementation, 'kernelDriver' | 'evidence'> {
     return {
-      driver: this.name,
       kernelDriver: 'default',
-      hardware: 'no',
       evidence: [
         `runs on the CPU, in the OpenSSL ${process.versions['openssl']} inside Node, with the CPU's own AES and SHA instructions where it has them`,
       ],
     };
-  }
-
-  #need(algorithm: Algorithm, options?: CipherOptions): void {
-    const found = support(algorithm, options);
-    if (!found.supported) {
-      throw new UnavailableError(
-        'ALGORITHM_UNAVAILABLE',
-        this.name,
-        `${this.name}: ${algorithm.name}`,
-        found.reason as Reason,
-      );
-    }
-  }
-
-  cipher(
-    algorithm: CipherAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    iv: Uint8Array | null,
-    options?: CipherOptions,
-  ): CipherSession {
-    this.#need(algorithm, options);
-    return new NodeCipher(algorithm, direction, key, iv);
-  }
-
-  aead(
-    algorithm: AeadAlgorithm,
-    direction: Direction,
-    key: Uint8Array,
-    options: AeadOptions = {},
-  ): AeadSession {
-    this.#need(algorithm, options);
-    return new NodeAead(algorithm, direction, key, options.tagBytes ?? algorithm.defaultTagBytes);
-  }
-
-  hash(algorithm: HashAlgorithm, options?: DigestOptions): DigestSession {
-    this.#need(algorithm, options);
-    return new NodeDigest(algorithm, undefined);
-  }
-
-  mac(algorithm: MacAlgorithm, key: Uint8Array, options?: DigestOptions): DigestSession {
-    this.#need(algorithm, options);
-    checkKey(algorithm, key);
-    return new NodeDigest(algorithm, key);
   }
 
   random(output: Uint8Array): void {
