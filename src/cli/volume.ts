@@ -11,6 +11,7 @@ import { POLICY_OPTIONS, routingOf } from './drivers.js';
 import type { Given, OptionSpec } from './options.js';
 import { fromPass, fromTerminal, fromWholeFile, hideArguments } from './passphrase.js';
 import { type Rule, rulesFor } from './rules.js';
+import { writeError } from './stdio.js';
 
 export const HEADER_OPTION: OptionSpec = {
   names: ['--header'],
@@ -95,6 +96,8 @@ export function imageOf(operands: readonly string[]): string {
   return image;
 }
 
+const said = ({ message }: { readonly message: string }): void => writeError(`hwcrypt: luks: ${message}`);
+
 export function openVolume(given: Given, image: string, access: 'read' | 'write' = 'read'): Promise<Volume> {
   const routing = routingOf(given);
   return Volume.open({
@@ -103,8 +106,15 @@ export function openVolume(given: Given, image: string, access: 'read' | 'write'
     access,
     keyslot: given.number('key-slot', 0, 31),
     passphrase: passphraseOf(given, image),
-    router: new Router(routing),
+    router: new Router({ ...routing, onFallback: said, onNote: (message) => said({ message }) }),
     routing,
     limits: kdfLimits(given.number('kdf-seconds', 1)),
   });
+}
+
+/** What `-v` says in the end. */
+export function tellOf({ keyslot, bytes, doneBy }: Volume): void {
+  writeError(`keyslot: ${keyslot}`);
+  writeError(`bytes  : ${bytes}`);
+  writeError(`driver : ${doneBy.join(', ') || 'none: it is not encrypted'}`);
 }

@@ -3,7 +3,7 @@
  *
  * Room `luks`.
  */
-import { Router } from '../routing/router.js';
+import { type Fallback, Router } from '../routing/router.js';
 import { Device } from './device.js';
 import type { LuksHeader } from './header/model.js';
 import { readHeader } from './header/read.js';
@@ -38,6 +38,9 @@ export class Volume {
   readonly payload: Payload;
   readonly #key: Buffer;
   readonly #routing: Routing;
+  readonly #router: Router;
+  /** Who did what was copied. */
+  readonly #copied = new Set<string>();
 
   private constructor(
     header: LuksHeader,
@@ -53,6 +56,7 @@ export class Volume {
     this.keyslot = keyslot;
     this.#key = volumeKey;
     this.#routing = routing;
+    this.#router = router;
     this.payload = new Payload(plan, device, volumeKey, router);
   }
 
@@ -69,7 +73,8 @@ export class Volume {
       const passphrase = await options.passphrase();
       let unlocked: Awaited<ReturnType<typeof unlock>>;
       try {
-        unlocked = await unlock(source, header, { ...options, router, passphrase });
+        // Keyslots have ciphers of their own, which a driver that was pinned for the data need not have.
+        unlocked = await unlock(source, header, { ...options, router: new Router(), passphrase });
       } finally {
         passphrase.fill(0);
       }
@@ -92,14 +97,21 @@ export class Volume {
     return this.plan.bytes;
   }
 
+  /** Who has done the work so far, or would, each once; empty where nothing is encrypted. */
+  get doneBy(): readonly string[] {
+    return this.#copied.size > 0 ? [...this.#copied] : this.payload.doneBy;
+  }
+
   /** A range of the plaintext to a file, or a file into it, by all cores. */
-  copy(
+  async copy(
     task: Pick<CopyTask, 'direction' | 'offset' | 'bytes' | 'file'>,
     progress?: (bytes: number) => void,
   ): Promise<void> {
     const { plan, device } = this;
     const volume = { fd: device.fd, name: device.name };
-    return copy({ ...task, plan, volume, routing: this.#routing }, this.#key, progress);
+    const onFallback = (fallback: Fallback): void => this.#router.hear(fallback);
+    const whole = { ...task, plan, volume, routing: this.#routing };
+    for (const name of await copy(whole, this.#key, { progress, onFallback })) this.#copied.add(name);
   }
 
   close(): void {

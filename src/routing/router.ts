@@ -171,6 +171,17 @@ export interface Explanation {
   };
 }
 
+/** Who would get a request. */
+export interface Prospect {
+  readonly label: string;
+  /** Of its driver in the order. */
+  readonly place: number;
+  /** Is it hardware, surely? */
+  readonly engine: boolean;
+  /** What the request takes by the policy's measure, where the policy goes by one and it is known. */
+  readonly costNs?: number;
+}
+
 /** What was decided for an algorithm. */
 interface Decision {
   readonly route: Route;
@@ -285,6 +296,27 @@ export class Router {
     };
   }
 
+  /** Who would get a request of so many bytes as things stand; undefined where nobody can. Nothing is announced. */
+  prospect(algorithm: Algorithm, requestBytes: number, direction: Direction): Prospect | undefined {
+    const known = this.#decisions.get(algorithm);
+    const candidates = known ? [] : this.#candidates(algorithm, []);
+    if (!known && candidates.length === 0) return undefined;
+    const operation = operationOf(algorithm, direction);
+    const squad = (known?.squad ?? this.#squads(algorithm, candidates))(operation);
+    const index = squad.pick(requestBytes);
+    const { driver, label, options } = squad.candidates[index]!;
+    const { costs } = squad;
+    const curve = costs?.curves[index];
+    // One that was not named, but found to be measured on its own, stands where its driver does.
+    const place = this.order.findIndex((choice) => labelOf(choice) === label);
+    return {
+      label,
+      place: place < 0 ? this.order.findIndex((choice) => choice.driver === driver) : place,
+      engine: driver.implementation(algorithm, options)?.hardware === 'yes',
+      ...(costs && curve ? { costNs: predict(curve, requestBytes, costs.by) } : {}),
+    };
+  }
+
   #because(squad: Squad, chosen: Candidate, requestBytes: number): string {
     const { costs } = squad;
     if (squad.candidates.length === 1) return 'nobody else can';
@@ -346,26 +378,7 @@ export class Router {
     const passedOver: PassedOver[] = [];
     const candidates = this.#candidates(algorithm, passedOver);
     if (candidates.length === 0) throw noDriver(algorithm, passedOver);
-    const reference = this.#verify > 0 ? this.#reference(algorithm) : undefined;
-    const squads = new Map<ProfileOperation, Squad>();
-    const squad = (operation: ProfileOperation): Squad => {
-      let one = squads.get(operation);
-      if (one === undefined) {
-        const known = this.#costs(algorithm, operation, candidates);
-        one = new Squad({
-          algorithm,
-          candidates,
-          ...(known ? { costs: known } : {}),
-          ...(reference ? { reference } : {}),
-          health: this.#health,
-          stats: this.stats,
-          verifyEvery: this.#verify,
-          onLoss: (loss) => this.#lost(loss),
-        });
-        squads.set(operation, one);
-      }
-      return one;
-    };
+    const squad = this.#squads(algorithm, candidates);
     const operations = operationsOf(algorithm);
     const workers = new Set(
       operations.flatMap((operation) => squad(operation).borders.map(({ index }) => index)),
@@ -404,6 +417,30 @@ export class Router {
       }
     }
     return { route, squad };
+  }
+
+  /** The squad of an operation, made at its first use. */
+  #squads(algorithm: Algorithm, candidates: readonly Candidate[]): (operation: ProfileOperation) => Squad {
+    const reference = this.#verify > 0 ? this.#reference(algorithm) : undefined;
+    const squads = new Map<ProfileOperation, Squad>();
+    return (operation) => {
+      let one = squads.get(operation);
+      if (one === undefined) {
+        const known = this.#costs(algorithm, operation, candidates);
+        one = new Squad({
+          algorithm,
+          candidates,
+          ...(known ? { costs: known } : {}),
+          ...(reference ? { reference } : {}),
+          health: this.#health,
+          stats: this.stats,
+          verifyEvery: this.#verify,
+          onLoss: (loss) => this.#lost(loss),
+        });
+        squads.set(operation, one);
+      }
+      return one;
+    };
   }
 
   /**
@@ -589,21 +626,20 @@ export class Router {
   }
 
   #announce(algorithm: Algorithm, route: Pick<Route, 'label' | 'passedOver'>): void {
-    const what = [
-      algorithm.name,
-      route.label,
-      ...route.passedOver.map((one) => one.driver + one.reason.code),
-    ];
-    const id = what.join(' ');
-    if (this.#announced.has(id)) return;
-    if (this.#announced.size < MAX_ANNOUNCED) this.#announced.add(id);
-    const message = describeFallback(algorithm, route);
-    const fallback: Fallback = {
+    this.hear({
       algorithm: algorithm.name,
       driver: route.label,
       passedOver: route.passedOver,
-      message,
-    };
+      message: describeFallback(algorithm, route),
+    });
+  }
+
+  /** Announces a fallback, of another thread's router too, unless it was announced. */
+  hear(fallback: Fallback): void {
+    const { algorithm, driver, passedOver, message } = fallback;
+    const id = [algorithm, driver, ...passedOver.map((one) => one.driver + one.reason.code)].join(' ');
+    if (this.#announced.has(id)) return;
+    if (this.#announced.size < MAX_ANNOUNCED) this.#announced.add(id);
     FALLBACK.publish(fallback);
     if (this.#onFallback) tell(this.#onFallback, fallback);
     else if (!FALLBACK.hasSubscribers) {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 
 import { HwcryptError } from '../../errors.js';
 import { systemMessage } from '../../files/io.js';
-import { Router, type RouterOptions } from '../../routing/router.js';
+import { type Fallback, Router, type RouterOptions } from '../../routing/router.js';
 import { Payload, type PayloadFile } from './payload.js';
 import type { PayloadPlan } from './plan.js';
 
@@ -44,12 +44,14 @@ const HOLE_BYTES = 64 * 1024;
 const ZEROS = Buffer.alloc(HOLE_BYTES);
 const RETRY_MS = 2;
 
-/** Yields after each chunk. */
-export function* runChunks(task: ChunkTask): Generator<void> {
+/** Yields after each chunk, and returns who did the work. @param hear of fallbacks */
+export function* runChunks(
+  task: ChunkTask,
+  hear: (fallback: Fallback) => void,
+): Generator<void, readonly string[]> {
   const { direction, plan, volume, offset, bytes, file, routing } = task;
   const cells = new Int32Array(task.cells);
-  // The main thread has told of fallbacks.
-  const router = new Router({ ...routing, onFallback: () => {} });
+  const router = new Router({ ...routing, onFallback: hear });
   const payload = new Payload(plan, volume, new Uint8Array(task.key), router);
   const memory = Buffer.alloc(CHUNK_BYTES);
   try {
@@ -59,12 +61,12 @@ export function* runChunks(task: ChunkTask): Generator<void> {
       const index = Atomics.add(cells, CELL.next, 1);
       const start = Math.max(offset, (first + index) * CHUNK_BYTES);
       const end = Math.min(offset + bytes, (first + index + 1) * CHUNK_BYTES);
-      if (start >= end || Atomics.load(cells, CELL.stop) === 1) return;
+      if (start >= end || Atomics.load(cells, CELL.stop) === 1) return payload.doneBy;
       const view = memory.subarray(0, end - start);
       const at = file.offset === undefined ? undefined : file.offset + start - offset;
       if (direction === 'read') {
         payload.read(view, start);
-        if (at === undefined && !awaitTurn(cells, index)) return;
+        if (at === undefined && !awaitTurn(cells, index)) return payload.doneBy;
         if (file.sparse && at !== undefined) writeSparse(file, view, at);
         else writeFully(file, view, at);
         if (at === undefined) passTurn(cells, index);

@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
 import { type HwcryptCode, HwcryptError } from '../../errors.js';
+import type { Fallback } from '../../routing/router.js';
 import { CELL, CELLS, CHUNK_BYTES, type ChunkTask, type CopyTask, runChunks } from './chunks.js';
 
 const ALONE_BYTES = 8 * CHUNK_BYTES;
@@ -16,15 +17,28 @@ const ALONE_BYTES = 8 * CHUNK_BYTES;
 const MAX_THREADS = 16;
 const PROGRESS_MS = 100;
 
-export type ChunkAnswer = { readonly done: true } | { readonly error: { message: string; code?: string } };
+export type ChunkAnswer =
+  | { readonly doneBy: readonly string[] }
+  | { readonly error: { readonly message: string; readonly code?: string } }
+  /** On the way. */
+  | { readonly fallback: Fallback };
 
-/** @param most threads @throws HwcryptError: the first thing that went wrong in any thread */
+export interface CopyOptions {
+  /** Hears how many bytes are done. */
+  readonly progress?: ((bytes: number) => void) | undefined;
+  /** Hears when work goes to another driver than the one that was asked for, of each thread's. */
+  readonly onFallback?: (fallback: Fallback) => void;
+  /** Threads. */
+  readonly most?: number;
+}
+
+/** @returns who did the work, each once @throws HwcryptError: the first thing that went wrong in any thread */
 export async function copy(
   task: CopyTask,
   key: Uint8Array,
-  progress?: (bytes: number) => void,
-  most = Math.min(MAX_THREADS, availableParallelism()),
-): Promise<void> {
+  options: CopyOptions = {},
+): Promise<readonly string[]> {
+  const { progress, onFallback = () => {}, most = Math.min(MAX_THREADS, availableParallelism()) } = options;
   const shared: ChunkTask = {
     ...task,
     key: new SharedArrayBuffer(key.length),
@@ -36,29 +50,38 @@ export async function copy(
   const told = (): void => progress?.(Math.min(task.bytes, (cells[CELL.done] as number) * CHUNK_BYTES));
   try {
     const threads = Math.min(most, Math.ceil(task.bytes / CHUNK_BYTES));
-    if (task.bytes <= ALONE_BYTES || threads < 2) {
-      await inPieces(shared, told);
-      return;
-    }
+    if (task.bytes <= ALONE_BYTES || threads < 2) return await inPieces(shared, told, onFallback);
     const timer = setInterval(told, PROGRESS_MS);
-    const running = Array.from({ length: threads }, () => thread(shared, cells));
+    const running = Array.from({ length: threads }, () => thread(shared, cells, onFallback));
     const settled = await Promise.allSettled(running);
     clearInterval(timer);
-    for (const result of settled) if (result.status === 'rejected') throw result.reason;
+    return [
+      ...new Set(
+        settled.flatMap((result) => {
+          if (result.status === 'rejected') throw result.reason;
+          return result.value;
+        }),
+      ),
+    ];
   } finally {
     ownKey.fill(0);
   }
 }
 
+type Hear = (fallback: Fallback) => void;
+
 /** On this thread, which may be interrupted between pieces. */
-async function inPieces(task: ChunkTask, told: () => void): Promise<void> {
-  for (const _ of runChunks(task)) {
+async function inPieces(task: ChunkTask, told: () => void, hear: Hear): Promise<readonly string[]> {
+  const chunks = runChunks(task, hear);
+  for (;;) {
+    const step = chunks.next();
+    if (step.done) return step.value;
     told();
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 
-function thread(task: ChunkTask, cells: Int32Array): Promise<void> {
+function thread(task: ChunkTask, cells: Int32Array, hear: Hear): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: task });
     const fail = (error: Error): void => {
@@ -68,9 +91,13 @@ function thread(task: ChunkTask, cells: Int32Array): Promise<void> {
       reject(error);
     };
     let answered = false;
-    worker.once('message', (answer: ChunkAnswer) => {
+    worker.on('message', (answer: ChunkAnswer) => {
+      if ('fallback' in answer) {
+        hear(answer.fallback);
+        return;
+      }
       answered = true;
-      if ('done' in answer) resolve();
+      if ('doneBy' in answer) resolve(answer.doneBy);
       else {
         const { message, code } = answer.error;
         fail(code === undefined ? new Error(message) : new HwcryptError(code as HwcryptCode, message));

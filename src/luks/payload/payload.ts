@@ -52,9 +52,11 @@ export class Payload {
     for (const part of this.#parts) if (part.crypt) this.#open(part, 'decrypt');
   }
 
-  /** Who decrypts: `libcrypto`; undefined where nothing is encrypted. */
-  get driver(): string | undefined {
-    return this.#parts.find(({ ciphers }) => ciphers.decrypt)?.ciphers.decrypt?.driver;
+  /** Who has worked, each once; before that, who would decrypt. Empty where nothing is encrypted. */
+  get doneBy(): readonly string[] {
+    const all = this.#parts.flatMap(({ ciphers }) => Object.values(ciphers) as SectorCipher[]);
+    const begun = all.filter((cipher) => cipher.begun);
+    return [...new Set((begun.length > 0 ? begun : all).flatMap(({ doneBy }) => doneBy))];
   }
 
   /** Fills `buffer` from `offset` of the volume on, which must reach so far. */

@@ -1,14 +1,17 @@
 /** One thread of a copy. */
 import { parentPort, workerData } from 'node:worker_threads';
 
+import type { Fallback } from '../../routing/router.js';
 import { type ChunkTask, runChunks } from './chunks.js';
 import type { ChunkAnswer } from './copy.js';
 
-let answer: ChunkAnswer = { done: true };
+const say = (answer: ChunkAnswer): void => parentPort?.postMessage(answer);
 try {
-  for (const _ of runChunks(workerData as ChunkTask));
+  const chunks = runChunks(workerData as ChunkTask, (fallback: Fallback) => say({ fallback }));
+  let step = chunks.next();
+  while (!step.done) step = chunks.next();
+  say({ doneBy: step.value });
 } catch (error) {
   const { message, code } = error as Error & { code?: string };
-  answer = { error: { message, ...(code === undefined ? {} : { code }) } };
+  say({ error: { message, ...(code === undefined ? {} : { code }) } });
 }
-parentPort?.postMessage(answer);

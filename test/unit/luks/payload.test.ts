@@ -89,7 +89,9 @@ test('many threads make what one makes, into a file, in order, and back', async 
   ] as const) {
     const out = open(name, 'w');
     const read = { direction: 'read', plan, volume, routing: {} } as const;
-    await copy({ ...read, offset, bytes: length, file: { ...out, ...extra } }, key, (n) => seen.push(n));
+    await copy({ ...read, offset, bytes: length, file: { ...out, ...extra } }, key, {
+      progress: (n) => seen.push(n),
+    });
     closeSync(out.fd);
     const made = readFileSync(path(name));
     assert.ok(made.equals(plain.subarray(offset, offset + made.length)), name);
@@ -112,11 +114,11 @@ test('threads that end early leave the others their turn: a slow pipe, and more 
   const volume = { fd: openSync(path('slow'), 'r'), name: 'slow' };
   const out = { fd: openSync(path('fifo'), 'w'), name: 'fifo' };
   const task = { direction: 'read', plan, volume, offset: 0, bytes, routing: {} } as const;
-  await copy({ ...task, file: out }, key, undefined, 6);
+  await copy({ ...task, file: out }, key, { most: 6 });
   closeSync(out.fd);
   await ended;
   const whole = openSync(path('whole'), 'w');
-  await copy({ ...task, file: { fd: whole, name: 'whole', offset: 0 } }, key, undefined, 1);
+  await copy({ ...task, file: { fd: whole, name: 'whole', offset: 0 } }, key, { most: 1 });
   closeSync(whole);
   closeSync(volume.fd);
   assert.ok(readFileSync(path('read')).equals(readFileSync(path('whole'))));

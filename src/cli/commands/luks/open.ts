@@ -4,8 +4,7 @@ import { ftruncateSync } from 'node:fs';
 import { checkOutput, openOutput } from '../../../files/output.js';
 import { Progress, watched } from '../../../report/progress.js';
 import type { CommandSpec, Given } from '../../options.js';
-import { writeError } from '../../stdio.js';
-import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume } from '../../volume.js';
+import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume, tellOf } from '../../volume.js';
 
 export const command: CommandSpec = {
   name: 'luks open',
@@ -47,11 +46,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
       throw error;
     }
     progress.stop();
-    if (given.has('v')) {
-      writeError(`keyslot: ${volume.keyslot}`);
-      writeError(`bytes  : ${bytes}`);
-      writeError(`driver : ${volume.payload.driver ?? 'none: it is not encrypted'}`);
-    }
+    if (given.has('v')) tellOf(volume);
   } finally {
     progress.stop();
     volume.close();

@@ -4,7 +4,7 @@ import { listen, type NbdServer } from '../../../luks/nbd/server.js';
 import { Interruption } from '../../interruption.js';
 import type { CommandSpec, Given } from '../../options.js';
 import { writeError, writeText } from '../../stdio.js';
-import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume } from '../../volume.js';
+import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume, tellOf } from '../../volume.js';
 
 export const command: CommandSpec = {
   name: 'luks serve',
@@ -19,6 +19,7 @@ export const command: CommandSpec = {
     { names: ['--once'], help: 'End when the last client has gone' },
     HEADER_OPTION,
     ...OPEN_OPTIONS,
+    { names: ['-v'], help: 'Say in the end which keyslot opened, and who did the work', section: 'General' },
   ],
   rules: [...KEY_RULES, { of: '--socket', beside: ['--port'] }],
   notes: `
@@ -70,6 +71,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   try {
     // Two writers would not know of one another.
     await (readOnly ? serve() : device.locked(serve));
+    if (given.has('v')) tellOf(volume);
   } finally {
     interruption.settle();
     volume.close();

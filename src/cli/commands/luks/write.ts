@@ -5,7 +5,7 @@ import type { Volume } from '../../../luks/volume.js';
 import { Progress, watched } from '../../../report/progress.js';
 import type { CommandSpec, Given } from '../../options.js';
 import { sizeOf } from '../../sizes.js';
-import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume } from '../../volume.js';
+import { HEADER_OPTION, imageOf, KEY_RULES, OPEN_OPTIONS, openVolume, tellOf } from '../../volume.js';
 
 export const command: CommandSpec = {
   name: 'luks write',
@@ -17,6 +17,7 @@ export const command: CommandSpec = {
     { names: ['--offset'], value: 'N', help: 'First byte of the plaintext (0); K, M, G count in 1024s' },
     HEADER_OPTION,
     ...OPEN_OPTIONS,
+    { names: ['-v'], help: 'Say which keyslot opened, and who encrypted', section: 'General' },
   ],
   rules: KEY_RULES,
   run,
@@ -44,6 +45,8 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
       await volume.copy({ direction: 'write', offset, bytes, file }, (done) => progress.update(done, bytes));
     } else await pour(input, volume, offset, (done) => progress.update(done));
     volume.device.flush();
+    progress.stop();
+    if (given.has('v')) tellOf(volume);
   } finally {
     progress.stop();
     volume?.close();
