@@ -12,6 +12,12 @@ import { type Line, MAX_LINE, readLines } from './text.js';
 /** So many lines that could not be read are listed; whoever has more has the wrong file. */
 const MAX_REPORTED = 2000;
 
+/**
+ * So many lines that hold anything are read: a month of benchmarks. A wrong file of some megabytes would else become a million measurements, which
+ * cost more memory than a small machine has.
+ */
+export const MAX_LINES = 20_000;
+
 /** `# aes-128-cbc, encrypt: MB/s of 10^6 bytes, median of the rounds; …` */
 const OWN_HEADING = /^# .{1,60}: MB\/s of\b/;
 const OWN_SENTENCE = /^# MB in the tables above is 2\^20 bytes/;
@@ -28,13 +34,17 @@ export class Page {
   readonly lines: readonly Line[];
   readonly #claimed: Uint8Array;
   readonly #commands = new Map<number, Command>();
+  /** Number of the first line that was not read, since there are too many. */
+  readonly #end: number | undefined;
   #skips = 0;
 
   constructor(
     input: string | Uint8Array,
     readonly source: string,
   ) {
-    this.lines = readLines(input);
+    const lines = readLines(input, MAX_LINES + 1);
+    this.#end = lines[MAX_LINES]?.number;
+    this.lines = lines.slice(0, MAX_LINES);
     this.#claimed = new Uint8Array(this.lines.length);
     for (let at = 0; at < this.lines.length; at++) {
       const command = readCommand(this.text(at));
@@ -161,7 +171,12 @@ export class Page {
         raw.length > MAX_LINE ? `longer than ${MAX_LINE} characters` : 'not a line of a known benchmark';
       out.push({ line: this.number(at), reason, text: redact(raw) });
     }
-    return more > 0 ? [...out, others(out.at(-1)!.line, more)] : out;
+    if (more > 0) out.push(others(out.at(-1)!.line, more));
+    if (this.#end !== undefined) {
+      const reason = `not read, and nothing after it: a text has ${MAX_LINES} lines at most`;
+      out.push({ line: this.#end, reason, text: '' });
+    }
+    return out;
   }
 }
 

@@ -112,6 +112,9 @@ function legend(all: readonly Labelled[], sets: readonly ResultSet[], context: C
     if (known) known.push(own);
     else by.set(own.label, [own]);
   }
+  // Of each set once: a text may have thousands of runs.
+  const places = sets.map(({ runs }) => new Set(runs.map(({ lines }) => String(lines))).size);
+  const several = (set: number): boolean => places[set]! > 1;
   const lines = [...by].map(([label, list]) => {
     const [first] = list as [Labelled];
     const set = sets[first.set]!;
@@ -121,7 +124,7 @@ function legend(all: readonly Labelled[], sets: readonly ResultSet[], context: C
       few(list.map(({ driver }) => driver)),
       few(list.map(({ kernelDriver }) => kernelDriver)),
       first.parallel === undefined ? undefined : `${first.parallel} at once`,
-      linesOf(set, first.run),
+      linesOf(set, first.run, several(first.set)),
       ...machine(set, first.run),
     ].filter((fact) => fact !== undefined && fact !== '' && fact !== label);
     return hanging(
@@ -135,9 +138,8 @@ function legend(all: readonly Labelled[], sets: readonly ResultSet[], context: C
 }
 
 /** Which of a text's runs it is, where nothing else may tell. */
-function linesOf({ runs }: ResultSet, run: number): string | undefined {
+function linesOf({ runs }: ResultSet, run: number, several: boolean): string | undefined {
   const lines = runs[run]?.lines;
-  const several = new Set(runs.map((own) => String(own.lines))).size > 1;
   return lines && several ? `lines ${lines[0]}-${lines[1]}` : undefined;
 }
 

@@ -299,6 +299,23 @@ test('five megabytes: one line, random words, and a text of real lines', { timeo
   const words = lines(size, () => Array.from({ length: 8 }, () => random(1e9).toString(36)).join(' '));
   assert.deepEqual(importResults(words).sets, []);
   const table = text('openssl-crlf.txt');
-  const padded = `${lines(size, (n) => `kernel: line ${n} of a log that somebody pasted along`)}\n${table}`;
-  assert.equal(importResults(padded).sets[0]!.runs[0]!.measurements.length, 6);
+  const log = lines(size / 8, (n) => `kernel: line ${n} of a log that somebody pasted along`);
+  assert.equal(importResults(`${log}\n${table}`).sets[0]!.runs[0]!.measurements.length, 6);
+});
+
+test('so many lines are read, and what comes after is named; lines that hold nothing do not count', () => {
+  const table = text('openssl-crlf.txt');
+  const row = 'aes-256-cbc      10000.00k    20000.00k';
+  const log = (count: number): string => `${'\n'.repeat(20)}words of a log\n`.repeat(count);
+  assert.equal(importResults(`${log(19_900)}${table}`).sets[0]!.runs[0]!.measurements.length, 6);
+  const { sets, unread } = importResults(`${log(20_000)}${row}\n${table}`);
+  assert.deepEqual(sets, []);
+  assert.match(unread.at(-1)!.reason, /a text has 20000 lines at most/);
+  assert.equal(unread.at(-1)!.line, 20_000 * 21 + 1);
+  // What is measured is bounded, however long the text: these are ten times as many lines that each give figures.
+  const measured = (rows: number): number =>
+    importResults(`type 16 bytes 64 bytes\n${`${row}\n`.repeat(rows)}`)
+      .sets.flatMap(({ runs }) => runs)
+      .reduce((sum, { measurements }) => sum + measurements.length, 0);
+  assert.equal(measured(200_000), measured(20_000));
 });
