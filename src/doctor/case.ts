@@ -9,6 +9,7 @@ import {
   ratios,
 } from '../bench/comparison/index.js';
 import { judgeHardware } from '../drivers/hardware.js';
+import { CRYPTO_ALG } from '../linux/netlink.js';
 import { ENGINES, type Engine, engineOf } from './engines.js';
 import { candidates, hardwareEntries, type KernelEntry, winner } from './facts/algorithms.js';
 import type { Device } from './facts/devices.js';
@@ -174,6 +175,11 @@ function cpuAesOf({ machine, kernel }: Facts, rate: Case['softwareRate']): Quote
 /** Who the kernel gives this name to, where the listing says. */
 export function usedFor({ facts }: Case, algorithm: string): KernelEntry | undefined {
   return winner(facts.kernel, algorithm);
+}
+
+/** Would dm-crypt refuse it, from Linux 5.9 on? The flag is known from netlink only; of engines in a listing it is known by their name. */
+export function allocatesMemory({ flags = 0, verdict }: KernelEntry): boolean {
+  return (flags & CRYPTO_ALG.ALLOCATES_MEMORY) !== 0 || engineOf(verdict.engine)?.allocates === true;
 }
 
 /** The engine's own entry for a name, used or not. */

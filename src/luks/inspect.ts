@@ -9,7 +9,7 @@ import { cipherLike } from '../algorithms.js';
 import type { Implementation } from '../drivers/driver.js';
 import { allDrivers } from '../drivers/registry.js';
 import { describeReason, HwcryptError, type Reason } from '../errors.js';
-import { predict } from '../routing/cost.js';
+import { throughput } from '../routing/cost.js';
 import type { Profile } from '../routing/profile.js';
 import type { Device } from './device.js';
 import { type LuksHeader, opensByPassphrase, type PassphraseKeyslot, type Segment } from './header/model.js';
@@ -82,9 +82,7 @@ export function ratesOf(profile: Profile): RateOf {
   return (algorithm, driver, requestBytes) => {
     const { implementations = [] } = profile.entry(algorithm, 'decrypt') ?? {};
     const points = implementations.find((one) => one.driver === driver)?.points ?? [];
-    return points.length === 0
-      ? undefined
-      : (requestBytes * 1e9) / predict(points, requestBytes, 'elapsedNs');
+    return points.length === 0 ? undefined : throughput(points, requestBytes);
   };
 }
 
@@ -328,7 +326,8 @@ function judgeGain(
   }
 }
 
-function keyBytesOf({ keyslots, digests }: LuksHeader, segment: number): number | undefined {
+/** Length of a segment's volume key, where a keyslot has it. */
+export function keyBytesOf({ keyslots, digests }: LuksHeader, segment: number): number | undefined {
   const digest = digests.find(({ segments }) => segments.includes(segment));
   return keyslots.find(({ id }) => digest?.keyslots.includes(id))?.keyBytes;
 }

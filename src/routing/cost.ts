@@ -62,6 +62,11 @@ export function predict(curve: CostCurve, requestBytes: number, by: CostMeasure)
   return from[by] + slope * (requestBytes - from.requestBytes);
 }
 
+/** Bytes a second that requests of this size come to, one after the other. */
+export function throughput(curve: CostCurve, requestBytes: number): number {
+  return (requestBytes * 1e9) / predict(curve, requestBytes, 'elapsedNs');
+}
+
 /**
  * Who is cheapest from which size on: the first border is at 0 bytes, and the one before the next larger size counts. Nowhere does the
  * choice cost more than `NOISE_SHARE` above the cheapest. Of all such choices it is one with the fewest borders, of these the one that prefers

@@ -12,6 +12,7 @@ const SRC = join(ROOT, 'src');
 const FLOORS: readonly (readonly string[])[] = [
   ['cli', 'index.ts'],
   ['report'],
+  ['planning'],
   ['doctor'],
   ['luks', 'enc'],
   ['interop'],

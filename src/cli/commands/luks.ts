@@ -9,6 +9,10 @@ export const group: CommandGroup = {
       summary: 'what a header says, and what is to be said about it on this machine',
       load: () => import('./luks/inspect.js'),
     },
+    plan: {
+      summary: 'which cipher, key and sector a disk should have, how fast it is, and the commands',
+      load: () => import('./luks/plan.js'),
+    },
     open: {
       summary: 'decrypt a whole image into a file or a pipe',
       load: () => import('./luks/open.js'),

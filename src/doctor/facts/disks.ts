@@ -8,6 +8,8 @@ export interface CryptTable {
   /** The kernel's name of it: `xts(aes)`. Absent for what is no known form. */
   readonly kernelName?: string;
   readonly sectorBytes: number;
+  /** Of the volume key, by the place where it stood or by its name in the keyring. */
+  readonly keyBits?: number;
   readonly options: readonly string[];
   /** A volume key stood in the text, of so many bytes. */
   readonly leakedKeyBytes?: number;
@@ -21,6 +23,8 @@ export interface LuksHeader {
   readonly version?: 1 | 2;
   readonly cipher?: Sourced<string>;
   readonly sectorBytes?: Sourced<number>;
+  /** Of the volume key, by the first keyslot. */
+  readonly keyBits?: number;
   /** Argon2's memory of each keyslot. */
   readonly memoryKiB: readonly Sourced<number>[];
   readonly flags: readonly string[];
@@ -90,6 +94,7 @@ interface Draft {
   version?: 1 | 2;
   cipher?: Sourced<string>;
   sectorBytes?: Sourced<number>;
+  keyBits?: number;
   memoryKiB: Sourced<number>[];
   flags: string[];
   quote: Quote;
@@ -123,6 +128,12 @@ function readHeaderLine(header: Draft, line: DocumentLine, document: Document): 
     case 'sector_size': {
       const bytes = /^(\d{3,5})\b/.exec(value)?.[1];
       if (bytes !== undefined) header.sectorBytes ??= { value: Number(bytes), quote: quote() };
+      break;
+    }
+    case 'Key':
+    case 'MK bits': {
+      const bits = /^(\d{2,4})(?: bits)?$/.exec(value)?.[1];
+      if (bits !== undefined) header.keyBits ??= Number(bits);
       break;
     }
     case 'Memory':
@@ -159,6 +170,9 @@ function readTable(line: DocumentLine, document: Document): CryptTable | undefin
   // Zeros are what dmsetup shows in the key's place without --showkeys.
   const leaked = /^[0-9a-fA-F]{16,600}$/.test(key) && key.length % 2 === 0 && !/^0+$/.test(key);
   const kernelName = kernelNameOf(cipher);
+  const keyBytes = Number(
+    /^:(\d{1,4}):/.exec(key)?.[1] ?? (/^(?:[0-9a-fA-F]{2})+$/.test(key) ? key.length / 2 : 0),
+  );
   // Neither the key nor the mapping's name, which is the owner's word, is carried on.
   const shown = line.text
     .replace(/^.*?(\d+ \d+ crypt )/, '$1')
@@ -167,6 +181,7 @@ function readTable(line: DocumentLine, document: Document): CryptTable | undefin
     cipher,
     ...(kernelName === undefined ? {} : { kernelName }),
     sectorBytes: sector === undefined ? 512 : Number(sector),
+    ...(keyBytes > 0 ? { keyBits: keyBytes * 8 } : {}),
     options,
     ...(leaked ? { leakedKeyBytes: key.length / 2 } : {}),
     ...(counted !== undefined && Number(counted) !== options.length

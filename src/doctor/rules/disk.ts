@@ -1,6 +1,6 @@
 /** Encrypted disks: sectors, format, who is behind dm-crypt, memory for a passphrase. */
 import { judgeHardware } from '../../drivers/hardware.js';
-import { type Case, engineNamesText, usedFor } from '../case.js';
+import { allocatesMemory, type Case, engineNamesText, usedFor } from '../case.js';
 import { largerSectors } from '../cures.js';
 import { engineOf } from '../engines.js';
 import { isHardware } from '../facts/algorithms.js';
@@ -136,9 +136,7 @@ const passedOver: Rule = {
     if (kernel && !kernelAtLeast(facts.machine, 5, 9)) return [];
     for (const { algorithm, by, quote } of uses) {
       const used = usedFor(subject, algorithm);
-      const allocates =
-        used && isHardware(used) && ((used.flags ?? 0) & 0x10000 || engineOf(used.verdict.engine)?.allocates);
-      if (!used || !allocates) continue;
+      if (!used || !isHardware(used) || !allocatesMemory(used)) continue;
       const disk = by !== 'cryptsetup benchmark';
       return [
         {

@@ -1,0 +1,97 @@
+/** JSON Schema of a plan: what `hwcrypt luks plan --json` prints. Readers ignore properties that it does not name. */
+import { amount, count, list, object, oneOf, ref, type Schema, text } from '../schema.js';
+import { PLAN_FORMAT, PLAN_VERSION } from './plan.js';
+
+export const PLAN_SCHEMA: Schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'hwcrypt luks plan',
+  ...object(
+    [
+      'format',
+      'version',
+      'verdict',
+      'machine',
+      'disk',
+      'rows',
+      'recommended',
+      'steps',
+      'caveats',
+      'notes',
+      'sources',
+    ],
+    {
+      format: { const: PLAN_FORMAT },
+      version: { const: PLAN_VERSION },
+      verdict: text,
+      machine: object([], { model: text, cpu: text, cpus: count, kernel: text, memoryKiB: count }),
+      disk: object([], { device: text, logicalBytes: count, physicalBytes: count, bytes: count }),
+      current: object(['kind', 'from', 'others'], {
+        kind: oneOf('luks1', 'luks2', 'dm-crypt', 'plain'),
+        cipher: text,
+        keyBits: count,
+        sectorBytes: count,
+        dataOffset: count,
+        dataBytes: count,
+        memoryKiB: count,
+        fileSystem: object(['type', 'blockBytes'], {
+          type: oneOf('ext', 'xfs'),
+          blockBytes: count,
+          sectorBytes: count,
+        }),
+        from: text,
+        others: count,
+        row: ref('row'),
+      }),
+      rows: list(ref('row')),
+      recommended: object(['row', 'byFigures', 'reasons'], {
+        row: ref('row'),
+        byFigures: { type: 'boolean' },
+        reasons: list(text),
+      }),
+      gain: amount,
+      steps: list(
+        object(['purpose', 'text', 'commands'], {
+          purpose: oneOf(
+            'check',
+            'format',
+            'open',
+            'tune',
+            'backup',
+            'convert',
+            'reencrypt',
+            'encrypt',
+            'verify',
+          ),
+          text,
+          commands: list(text),
+        }),
+      ),
+      caveats: list(object(['code', 'text'], { code: text, text })),
+      notes: list(text),
+      sources: list(text),
+    },
+  ),
+  $defs: {
+    row: object(['cipher', 'keyBits', 'mode', 'algorithm', 'sectorBytes', 'hardware'], {
+      cipher: text,
+      keyBits: count,
+      mode: oneOf('xts', 'cbc', 'adiantum'),
+      algorithm: text,
+      sectorBytes: count,
+      kernelDriver: text,
+      hardware: oneOf('yes', 'no', 'unknown'),
+      partly: { type: 'boolean' },
+      read: ref('prediction'),
+      write: ref('prediction'),
+    }),
+    prediction: object(['bytesPerSecond', 'certainty', 'sureness', 'by', 'quote'], {
+      bytesPerSecond: amount,
+      certainty: oneOf('measured', 'between', 'beyond', 'at-most', 'at-least'),
+      sureness: oneOf('certain', 'likely', 'possible'),
+      by: oneOf('dm-crypt', 'kernel', 'program'),
+      kernelDriver: text,
+      doubt: text,
+      quote: object(['source', 'line', 'text'], { source: text, line: count, text }),
+    }),
+  },
+};
