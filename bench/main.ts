@@ -9,6 +9,7 @@ import { cryptodevOverhead } from './cryptodev.js';
 import { files, large } from './enc.js';
 import { limits } from './limit.js';
 import { images } from './luks.js';
+import { sectorSizes } from './luks-sectors.js';
 import { machine, markdown, plain, type Section } from './report.js';
 import { accelerator, decision, instructions, served } from './routing.js';
 import { speeds } from './speed.js';
@@ -23,6 +24,7 @@ const SECTIONS: Record<string, () => Section | Promise<Section>> = {
   enc: files,
   large,
   luks: images,
+  'luks-sectors': sectorSizes,
   startup,
   speed: speeds,
   'routing-decision': decision,

@@ -83,15 +83,21 @@ function writeDevice(data: Buffer): void {
   }
 }
 
-const opened = (image: string, header?: string): Promise<Volume> =>
+const opened = (image: string, header?: string, by = router): Promise<Volume> =>
   Volume.open({
     image,
     header,
     access: 'write',
     passphrase: async () => Buffer.from(PASSPHRASE),
-    router,
+    router: by,
     limits,
   });
+
+/** The kernel's ECB of a cipher, pinned: it has no XTS, so batches are the only way. */
+const ecbOf = (args: readonly string[]): Router | undefined => {
+  const [, family] = /^(\w+)-xts/.exec(args.find((word) => word.includes('-xts-')) ?? '') ?? [];
+  return family === undefined ? undefined : new Router({ drivers: `afalg:ecb(${family}-generic)` });
+};
 
 /** Everything in the volume. */
 async function plaintext(image: string, header?: string): Promise<Buffer> {
@@ -122,9 +128,11 @@ for (const args of BY_CRYPTSETUP) {
     const seen = await plaintext(image);
     assert.ok(seen.subarray(0, data.length).equals(data));
     // And the other way: written here, off every alignment, and read there.
-    const volume = await opened(image);
+    const ecb = ecbOf(args);
+    const volume = await opened(image, undefined, ecb);
     const more = Buffer.from(new Random('more').bytes(70_001));
     volume.payload.write(Buffer.from(more), 150_003);
+    if (ecb) assert.match(volume.doneBy.join(), /^afalg:ecb\(\w+-generic\) \(XTS over its ECB\)$/);
     volume.device.flush();
     volume.close();
     data.set(more, 150_003);
@@ -286,7 +294,7 @@ test('the kernel’s own ciphers, by name, decrypt what it encrypted', async () 
   ]);
   const data = Buffer.from(new Random('afalg').bytes(100 * 1024));
   mapped(image, PASSPHRASE, [], () => writeDevice(data));
-  for (const drivers of [['afalg'], ['node']]) {
+  for (const drivers of [['afalg'], ['node'], ['afalg:cbc(aes-generic)']]) {
     const volume = await Volume.open({
       image,
       passphrase: async () => Buffer.from(PASSPHRASE),
@@ -295,7 +303,7 @@ test('the kernel’s own ciphers, by name, decrypt what it encrypted', async () 
     });
     const seen = Buffer.alloc(data.length);
     volume.payload.read(seen, 0);
-    assert.match(volume.doneBy.join(), new RegExp(`^${drivers[0]}`));
+    assert.ok(volume.doneBy.join().startsWith(drivers[0] as string), volume.doneBy.join());
     volume.close();
     assert.ok(seen.equals(data), drivers.join());
   }
