@@ -5,7 +5,7 @@ import type { Source } from './facts/document.js';
 import { type Facts, gatherFacts } from './facts/index.js';
 import type { System } from './facts/machine.js';
 import { apply, type Finding } from './finding.js';
-import { RULES } from './rules/index.js';
+import { LAST_RULES, RULES } from './rules/index.js';
 
 export const DIAGNOSIS_FORMAT = 'hwcrypt-diagnosis';
 export const DIAGNOSIS_VERSION = 1;
@@ -41,7 +41,8 @@ export function diagnoseFacts(facts: Facts): Diagnosis {
     );
   }
   const subject = derive(facts);
-  const findings = RULES.flatMap((rule) => apply(rule, subject)).sort((a, b) => b.weight - a.weight);
+  const told = RULES.flatMap((rule) => apply(rule, subject)).sort((a, b) => b.weight - a.weight);
+  const findings = told.length > 0 ? told : LAST_RULES.flatMap((rule) => apply(rule, subject));
   const { model, cpu, kernel, system } = facts.machine;
   return {
     format: DIAGNOSIS_FORMAT,

@@ -18,6 +18,7 @@ export type Topic =
   | 'openssl'
   | 'benchmark'
   | 'disk'
+  | 'vpn'
   | 'cpu'
   | 'secrets';
 

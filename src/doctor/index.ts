@@ -33,5 +33,5 @@ export {
   weigh,
 } from './openssl/survey.js';
 export { probeScript } from './probe.js';
-export { RULES } from './rules/index.js';
+export { LAST_RULES, RULES } from './rules/index.js';
 export { DIAGNOSIS_SCHEMA } from './schema.js';

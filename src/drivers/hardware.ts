@@ -65,7 +65,8 @@ const ENGINES: readonly (readonly [pattern: RegExp, engine: string])[] = [
   [/^aspeed-/, 'ASPEED HACE'],
   [/^starfive-|-starfive$/, 'StarFive JH7110'],
   [/-tegra$|^tegra-/, 'NVIDIA Tegra SE'],
-  [/-qce$/, 'Qualcomm QCE'],
+  [/-qce$|^qcrypto-/, 'Qualcomm QCE'],
+  [/^ltqdeu[-_]/, 'Lantiq DEU'],
   [/-ccp$/, 'AMD CCP'],
   [/-chcr$/, 'Chelsio'],
   [/^cpt[-_]/, 'Marvell/Cavium CPT'],
@@ -150,7 +151,7 @@ function byName(driver: string): Named | undefined {
 }
 
 /** Engines whose own driver names have brackets, so that `cbc(aes-eip93)` is not a template around a part of it. */
-const WHOLE = /eip93|^hisi_sec|^n5_|-ixp4xx$/;
+const WHOLE = /eip93|^hisi_sec|^n5_|-ixp4xx$|^ltqdeu[-_]/;
 
 export function judgeHardware(subject: HardwareSubject): HardwareVerdict {
   const { driver, flags, modulePath } = subject;

@@ -27,6 +27,15 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   // Mail addresses, user@host.
   [/[\w.+-]{1,64}@[\w.-]{1,64}(?::[~/]?[\w./~-]{0,120})?/g, GONE],
   [/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, '[address]'],
+  // IPv6, four groups or with `::`; a switch's way to write a MAC address.
+  [/(?<![\w:.])(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}(?![\w:])/gi, '[address]'],
+  [/(?<![\w:.])(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}(?![\w:])/gi, '[address]'],
+  [/(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])/gi, GONE],
+  // U-Boot's environment, dmidecode, lsusb, smartctl, hdparm.
+  [
+    /(\b(?:serial(?:_?(?:no|num|number))?|serial number|asset tag|machine[-_ ]?id|host(?:name)?|nodename)#?\s{0,4}[:=]\s{0,4})\S{1,80}/gi,
+    `$1${GONE}`,
+  ],
   [/(\/(?:home|Users|root)\/)[^\s/:]{1,64}/g, `$1${GONE}`],
 ];
 

@@ -37,7 +37,7 @@ export function readUserWays(document: Document): UserWays {
     const map = /^uid_map:\s*(.{1,60})$/.exec(text)?.[1];
     if (map !== undefined) uidMap ??= map;
     if (/\/dev\/crypto\b/.test(text)) {
-      if (/No such file|cannot access|cannot open|not found/i.test(text))
+      if (/No such file|cannot access|cannot open|not found|not present/i.test(text))
         out.device ??= { value: false, quote: quote() };
       else if (/^c[rwx-]{9}/.test(text)) out.device ??= { value: true, quote: quote() };
     }

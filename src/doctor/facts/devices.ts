@@ -1,8 +1,9 @@
 /** Devices that are crypto engines, whoever drives them or nobody: device tree, platform, PCI and virtio devices, and what the kernel said of them. */
 
+import { redact } from '../../interop/redact.js';
 import { engineLines } from '../../linux/engine-interrupts.js';
 import { type Interrupt, parseInterrupts } from '../../linux/proc.js';
-import { ENGINES, type Engine } from '../engines.js';
+import { ENGINES, type Engine, speaks } from '../engines.js';
 import type { Document, DocumentLine, Quote, Sourced } from './document.js';
 
 export interface Device {
@@ -20,11 +21,22 @@ export interface Device {
 
 /** A line of the kernel's log that tells of trouble. */
 export interface LogTrouble {
-  readonly kind: 'selftest' | 'firmware' | 'probe';
-  /** The driver or device that it is about. */
+  readonly kind:
+    | 'selftest'
+    /** The test could not be run: the algorithm is not built into this kernel. */
+    | 'not-built'
+    | 'firmware'
+    | 'probe'
+    /** It works no more: time-outs, errors of the engine itself. */
+    | 'fault'
+    /** The kernel crashed in the driver's code. */
+    | 'crash';
+  /** The driver, device or module that it is about. */
   readonly subject: string;
   /** With `selftest`: the algorithm, where it is named. */
   readonly algorithm?: string;
+  /** The error's number as the kernel gives it, without its sign. */
+  readonly errno?: number;
   readonly quote: Quote;
 }
 
@@ -37,6 +49,8 @@ export interface Growth {
 
 export interface Devices {
   readonly devices: readonly Device[];
+  /** What drivers said that they registered, by engine: `cbc(aes)`, or the driver's own name for it. */
+  readonly registered: ReadonlyMap<string, readonly string[]>;
   readonly troubles: readonly LogTrouble[];
   /** Interrupts of engines, where they are counted at two points in time. */
   readonly growth: readonly Growth[];
@@ -50,7 +64,14 @@ export function readDevices(document: Document): Devices {
   const devices = new Map<string, Device>();
   const troubles: LogTrouble[] = [];
   const loadedDrivers: string[] = [];
+  const registered = new Map<string, string[]>();
   for (const line of document.lines) {
+    const said = registrationOf(line);
+    if (said) {
+      const names = registered.get(said.engine.id) ?? [];
+      if (!names.includes(said.name) && names.length < 60) names.push(said.name);
+      registered.set(said.engine.id, names);
+    }
     for (const device of devicesOf(line, document)) {
       const known = devices.get(device.name);
       // A bound device, and one that spoke in the log, say more than a node of the tree.
@@ -65,11 +86,21 @@ export function readDevices(document: Document): Devices {
       }
     }
     const trouble = troubleOf(line, document);
-    if (trouble) troubles.push(trouble);
+    if (trouble) troubles.push({ ...trouble, subject: redact(trouble.subject, 64) });
     if (line.section === 'drivers') loadedDrivers.push(line.text);
   }
   const { growth, interrupts } = readEngineInterrupts(document);
-  return { devices: [...devices.values()], troubles, growth, interrupts, loadedDrivers };
+  return { devices: [...devices.values()], registered, troubles, growth, interrupts, loadedDrivers };
+}
+
+/** `sun8i-ce 1904000.crypto: Register cbc(aes)`, `caam 2100000.caam: cbc-aes-caam`. */
+function registrationOf({ text, section }: DocumentLine): { engine: Engine; name: string } | undefined {
+  if ((section !== undefined && section !== 'log') || text.length > 200) return undefined;
+  const name =
+    /: Register(?:ed|ing)?:? ([a-z0-9_]+\([a-z0-9_(),]+\)|(?:md5|sha\d{1,3}))$/.exec(text)?.[1] ??
+    /: ((?:qcrypto-)?[a-z0-9]+(?:-[a-z0-9]+)*-aes(?:-caam)?)$/.exec(text)?.[1];
+  const engine = name === undefined ? undefined : ENGINES.find((one) => speaks(one, text));
+  return engine === undefined ? undefined : { engine, name: name! };
 }
 
 const byCompatible = (text: string): Engine | undefined =>
@@ -125,9 +156,9 @@ function devicesOf(line: DocumentLine, document: Document): Device[] {
     return [{ engine, name, driver: driver === 'none' ? null : driver, quote: quote() }];
   }
   if ((section === undefined || section === 'log') && !/^(?:driver|name|module) *:/.test(text)) {
-    const engine = ENGINES.find(({ log }) => log?.test(text) === true);
+    const engine = OTHER_DUTIES.test(text) ? undefined : ENGINES.find((one) => speaks(one, text));
     const failed = TROUBLE.test(text);
-    if (engine && !failed && text.length < 300) {
+    if (engine && !failed && text.length < 300 && FROM_LOG.test(text)) {
       const name = /\b(virtio\d+|[0-9a-f]{6,8}\.\w+|\w{4}:\w\w:\w\w\.\w)\b/.exec(text)?.[1] ?? engine.id;
       return [{ engine, name, ready: true, quote: quote() }];
     }
@@ -140,6 +171,13 @@ function canonical(name: string): string {
   const match = /^([\w-]{1,40})@([0-9a-f]{1,16})$/i.exec(name);
   return match ? `${match[2]}.${match[1]}` : name;
 }
+
+/** A line of the kernel's log, and no path, module list or sentence. */
+const FROM_LOG =
+  /^(?:\[ {0,8}[\d.+]{3,16}\]|<\d>|[\w-]{2,30}(?: [\w:.,-]{4,40})?: |[A-Z][a-z]{2} [ \d]\d [\d:]{8} )/;
+
+/** AMD's CCP shares its device with the processor that starts encrypted guests; what that says has nothing to do with AES for others. */
+const OTHER_DUTIES = /\b(?:sev(?:-snp|-es)?|psp|tee|amd_sev\w{0,30})\b/i;
 
 const TROUBLE =
   /\b(?:fail(?:ed|ure|s)?|error|cannot|could not|unable|timed? ?out|not found|no such|refus\w+|missing|probe of \S+ failed|err(?:=| ?-)\d*)\b/i;
@@ -155,9 +193,12 @@ function troubleOf(line: DocumentLine, document: Document): LogTrouble | undefin
     /\balg: self-tests for ()(\S{1,64}) .{0,40}failed/.exec(text);
   if (selftest) {
     const [, algorithm, subject] = selftest as unknown as [string, string, string];
+    // The module tcrypt asks for all algorithms that it knows; ENOENT is the answer for what this kernel does not have.
+    if (/\(rc=-2\)/.test(text)) return { kind: 'not-built', subject, quote: quote() };
     return { kind: 'selftest', subject, ...(algorithm === '' ? {} : { algorithm }), quote: quote() };
   }
   const older =
+    /\balg: \w+: setkey failed\b.{0,60}\bfor (\S{1,64}?)[:,.]?(?:\s|$)/i.exec(text) ??
     /\balg: \w+: .{0,120}\b(?:test|encryption|decryption|digest)\b.{0,60}\bfailed\b.{0,60}\bfor (\S{1,64}?)[:,.]?(?:\s|$)/i.exec(
       text,
     ) ??
@@ -165,24 +206,51 @@ function troubleOf(line: DocumentLine, document: Document): LogTrouble | undefin
       text,
     );
   if (older) return { kind: 'selftest', subject: older[1]!, quote: quote() };
-  if (/\b(?:firmware|\.bin)\b/i.test(text) && TROUBLE.test(text)) {
+  if (/\balg: \w+: failed to allocate transform for /.test(text)) return undefined;
+  const crash =
+    /\b(?:PC is at|RIP: .{0,24}?|pc : |EIP is at|NIP \[.{1,40}\] )\s{0,4}[\w.]{1,80}\+0x[0-9a-f]+\/0x[0-9a-f]+ \[(\w{2,40})\]/.exec(
+      text,
+    )?.[1];
+  if (
+    crash !== undefined &&
+    ENGINES.some(({ modules }) => modules.some((module) => sameModule(module, crash)))
+  )
+    return { kind: 'crash', subject: crash, quote: quote() };
+  if (OTHER_DUTIES.test(text)) return undefined;
+  if (/\b(?:firmware|\.bin)\b/i.test(text) && !/\bbroken BIOS\b/.test(text) && TROUBLE.test(text)) {
     const engine = /inside-secure|eip197/i.test(text)
       ? ENGINES.find(({ id }) => id === 'safexcel')
       : /\bqat\b|qat_/i.test(text)
         ? ENGINES.find(({ id }) => id === 'qat')
-        : (byCompatible(text) ?? ENGINES.find(({ log }) => log?.test(text) === true));
+        : engineSpeaking(text);
     if (engine) return { kind: 'firmware', subject: engine.name, quote: quote() };
   }
-  if (
-    /\bprobe(?: of \S{1,80})?(?: \S{1,40})? failed|\bfailed to (?:probe|init|register|enable)|probe with driver .{1,60} failed/i.test(
-      text,
-    )
-  ) {
-    const engine = byCompatible(text) ?? ENGINES.find(({ log }) => log?.test(text) === true);
-    if (engine) return { kind: 'probe', subject: engine.name, quote: quote() };
+  const errno = /\b(?:error|err|ret|rc|returned)\b[:= ]{0,3}-(\d{1,3})\b|: -(\d{1,3})$/.exec(text);
+  const number = errno ? { errno: Number(errno[1] ?? errno[2]) } : {};
+  if (PROBE.test(text)) {
+    const engine = engineSpeaking(text);
+    if (engine) return { kind: 'probe', subject: engine.name, ...number, quote: quote() };
+  }
+  if (FAULT.test(text)) {
+    const engine = ENGINES.find((one) => speaks(one, text));
+    if (engine) return { kind: 'fault', subject: engine.name, ...number, quote: quote() };
   }
   return undefined;
 }
+
+/** What a driver, or the kernel for it, says when a device cannot be taken into use. */
+const PROBE =
+  /\bprobe(?: of \S{1,80})?(?: \S{1,40})? failed|\bfailed to (?:probe|init|register|enable|start|load)|\bfailed to (?:get|request|map) .{0,30}\b(?:clocks?|clk|resets?|irq|interrupt|regulator|memory|resource|phy|dma|channel|region)\b|probe with driver .{1,60} failed|unable to access the device|there are no available CCPs|deferred probe pending/i;
+
+/** Errors of work that an engine had taken. */
+const FAULT =
+  /\b(?:DMA )?time(?:d )?-?out\b|\b(?:DECO|CCB|QI|JRI): |\berror 0x[0-9a-f]+\b|\bhung\b|\bhang\b/i;
+
+const engineSpeaking = (text: string): Engine | undefined =>
+  ENGINES.find((one) => speaks(one, text)) ?? byCompatible(text);
+
+const sameModule = (one: string, other: string): boolean =>
+  one.replaceAll('-', '_').replace(/_jr$/, '') === other.replaceAll('-', '_').replace(/^caam\w*$/, 'caam');
 
 function readEngineInterrupts(document: Document): Pick<Devices, 'growth' | 'interrupts'> {
   // Which of the virtio devices is the crypto one is said elsewhere in the text.

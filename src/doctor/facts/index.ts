@@ -10,6 +10,8 @@ import { type Message, readMessages } from './messages.js';
 import { type Modules, mergeModules, readModules } from './modules.js';
 import { type Openssl, readOpenssl } from './openssl.js';
 import { gatherResults, type Results, readResults } from './results.js';
+import { readSecrets, type Secret } from './secrets.js';
+import { readVpn, type VpnUse } from './vpn.js';
 
 export interface Facts {
   readonly sources: readonly {
@@ -27,6 +29,9 @@ export interface Facts {
   readonly disks: Disks;
   readonly messages: readonly Message[];
   readonly results: Results;
+  readonly vpn: readonly VpnUse[];
+  /** Private keys, besides those of volumes. */
+  readonly secrets: readonly Secret[];
   /** Lines in the texts that say what is read here; none where nothing was understood. */
   readonly understood: boolean;
 }
@@ -45,6 +50,8 @@ export function gatherFacts(sources: readonly Source[]): Facts {
       disks: readDisks(document),
       messages: readMessages(document),
       results: readResults(document),
+      vpn: readVpn(document),
+      secrets: readSecrets(document),
     };
   });
   const first = <T extends object>(parts: readonly T[]): T => Object.assign({}, ...parts.toReversed()) as T;
@@ -69,6 +76,8 @@ export function gatherFacts(sources: readonly Source[]): Facts {
     },
     messages: read.flatMap(({ messages }) => messages),
     results: gatherResults(read.flatMap(({ results }) => results)),
+    vpn: read.flatMap(({ vpn }) => vpn),
+    secrets: read.flatMap(({ secrets }) => secrets),
   };
   return { ...facts, understood: isAnything(facts) };
 }
@@ -85,6 +94,8 @@ function isAnything({
   disks,
   messages,
   results,
+  vpn,
+  secrets,
 }: Gathered): boolean {
   return (
     Object.keys(machine).length > 0 ||
@@ -96,7 +107,7 @@ function isAnything({
     openssl.loadFailures.size + openssl.files.size + openssl.configured.size > 0 ||
     openssl.noEngineSupport !== undefined ||
     disks.tables.length + disks.headers.length + disks.block.length > 0 ||
-    messages.length > 0 ||
+    messages.length + vpn.length + secrets.length > 0 ||
     results.sets.length > 0
   );
 }
@@ -118,6 +129,9 @@ function mergeDevices(all: readonly Devices[]): Devices {
         all.toReversed().flatMap(({ devices }) => devices.map((device) => [device.name, device])),
       ).values(),
     ],
+    registered: new Map(
+      all.flatMap(({ registered }) => [...registered].map(([id, names]) => [id, names] as const)),
+    ),
     troubles: distinct(all.flatMap(({ troubles }) => troubles)),
     growth: all.flatMap(({ growth }) => growth),
     interrupts: all.flatMap(({ interrupts }) => interrupts),

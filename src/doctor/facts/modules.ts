@@ -6,6 +6,7 @@ import {
   parseModprobe,
   parseModules,
 } from '../../linux/proc.js';
+import { ENGINES } from '../engines.js';
 import type { Document, Quote } from './document.js';
 
 export interface QuotedRule extends ModuleRule {
@@ -22,6 +23,8 @@ export interface Modules {
   /** Built into the kernel, by modules.builtin or the configuration. */
   readonly builtin: ReadonlyMap<string, Quote>;
   readonly rules: readonly QuotedRule[];
+  /** Drivers of engines that somebody loaded by hand: what he measures after that is to show what they bring. */
+  readonly wanted: ReadonlyMap<string, Quote>;
   /** CONFIG_… lines: `y`, `m`, or `n` for `is not set`. */
   readonly config: ReadonlyMap<string, { readonly value: string; readonly quote: Quote }>;
 }
@@ -36,6 +39,7 @@ export function readModules(document: Document): Modules {
   const builtin = new Map<string, Quote>();
   const config = new Map<string, { value: string; quote: Quote }>();
   const rules: QuotedRule[] = [];
+  const wanted = new Map<string, Quote>();
   let listing = false;
   let complete = false;
   for (const line of document.lines) {
@@ -58,6 +62,15 @@ export function readModules(document: Document): Modules {
       const into = section === 'module-files' ? files : builtin;
       if (name !== undefined && !into.has(moduleName(name))) into.set(moduleName(name), quote());
     }
+    const tried =
+      section === undefined
+        ? /(?:^|[#$]\s)(?:sudo )?modprobe (?:-v )?([a-z][\w-]{2,40})$/.exec(text)?.[1]
+        : undefined;
+    if (
+      tried !== undefined &&
+      ENGINES.some(({ modules }) => modules.some((module) => moduleName(module) === moduleName(tried)))
+    )
+      wanted.set(moduleName(tried), quote());
     if (section === undefined || section === 'modprobe') {
       const rule = RULE.exec(text);
       if (rule) {
@@ -75,7 +88,7 @@ export function readModules(document: Document): Modules {
         config.set(name, { value: set?.[2] ?? 'n', quote: quote() });
     }
   }
-  return { loaded, complete, files, builtin, rules, config };
+  return { loaded, complete, files, builtin, rules, wanted, config };
 }
 
 export function mergeModules(all: readonly Modules[]): Modules {
@@ -90,6 +103,7 @@ export function mergeModules(all: readonly Modules[]): Modules {
     files: join(({ files }) => files),
     builtin: join(({ builtin }) => builtin),
     rules: [...rules.values()],
+    wanted: join(({ wanted }) => wanted),
     config: join(({ config }) => config),
   };
 }

@@ -61,6 +61,10 @@ export interface Openssl {
   readonly noEngineSupport?: Quote;
 }
 
+/** Engines of OpenSSL that hand work to hardware; others (`dynamic`, `rdrand`, `pkcs11`) do not concern the doctor. */
+export const HARDWARE_ENGINE =
+  /^(?:devcrypto|cryptodev|afalg(?:_sync)?|af_alg|qat(?:engine|-hw|-sw)?|uadk(?:_engine)?)$/;
+
 const VERSION =
   /^(?:\S{0,60}:\s)?(?:(?:Open|Libre)SSL (\d{1,2}\.\d{1,2}(?:\.\d{1,3})?[a-z]{0,3}(?:-\S{1,20})?)\b(?!.{0,40}\bcommand)|version: (\d{1,2}\.\d{1,2}\.\d{1,3}\S{0,20}))/;
 
@@ -80,15 +84,28 @@ export function readOpenssl(document: Document): Openssl {
   let dumping: DumpEntry['engine'] = 'devcrypto';
   /** The last of an engine's errors: `e_afalg.c:859` comes before the line that names nobody. */
   let refusing = false;
+  /** The engine that a command line named last: some messages name none. */
+  let asked: string | undefined;
+  const measures = document.lines.some(({ text }) =>
+    /^(?:built on:|Doing \S|You have chosen to measure)|\bopenssl\b/i.test(text),
+  );
+  const fail = (id: string, why: 'absent' | 'refused', quote: Quote): void => {
+    if (!failures.has(id)) failures.set(id, { why, quote });
+  };
   const flush = (): void => {
-    if (current) engines.set(current.id, current);
+    if (current) {
+      engines.set(current.id, current);
+      if (current.available === false && HARDWARE_ENGINE.test(current.id))
+        fail(current.id, 'refused', current.quote);
+    }
     current = undefined;
   };
   for (const line of document.lines) {
     const { text, section } = line;
     const quote = (): Quote => document.quote(line);
     const version = section === 'log' ? undefined : VERSION.exec(text);
-    if (version) {
+    // `version: 6.6.93` is also what ethtool and others print.
+    if (version && (version[2] === undefined || measures)) {
       const value = (version[1] ?? version[2])!;
       if (!versions.has(value)) versions.set(value, { value, quote: quote() });
     }
@@ -108,7 +125,8 @@ export function readOpenssl(document: Document): Openssl {
       const list = /^\[\s{0,2}([A-Z0-9][\w-]{1,30}(?:, [\w-]{1,30}){0,120})\s{0,2}\]?$/.exec(text)?.[1];
       if (/^\[ (?:un)?available \]$/.test(text)) current.available = !text.includes('un');
       else if (list !== undefined) current.algorithms = list.split(', ');
-      else flush();
+      // What the engine itself complains of stands between its name and its state.
+      else if (!/\b(?:err|error|warn(?:ing)?)\b/i.test(text)) flush();
     }
     const dump = /^(Cipher|Digest) ([\w-]{2,30}), NID=\d{1,6}, (\/dev\/crypto|AF_ALG) info: (.{1,200})$/.exec(
       text,
@@ -157,6 +175,18 @@ export function readOpenssl(document: Document): Openssl {
       if (!/bind socket/.test(text) && !failures.has(dumping))
         failures.set(dumping, { why: 'refused', quote: quote() });
     }
+    asked = /\s-engine\s+["']?([a-z][\w-]{1,30})/i.exec(text)?.[1] ?? asked;
+    // OpenSSL 1.1.0 says this, and what it then measures is its own code.
+    if (/^can't use that engine$/.test(text) && asked !== undefined) fail(asked, 'refused', quote());
+    if (/\bqat_engine_init:|\/dev\/qat_dev_processes|\bThere is 0 QAT acceleration device/.test(text))
+      fail(asked?.startsWith('qat') ? asked : 'qat', 'refused', quote());
+    const unknown =
+      /\bENGINE_by_id\(["']?([\w-]{2,30})["']?\) failed|\bno such engine\b.{0,120}\bid=([\w-]{2,30})/.exec(
+        text,
+      );
+    if (unknown) fail((unknown[1] ?? unknown[2])!, 'absent', quote());
+    if (/^\/dev\/crypto not present, not enabling devcrypto engine/.test(text) && !files.has('devcrypto'))
+      files.set('devcrypto', quote());
     const absent =
       /could not load the shared library.{0,80}filename\((?:[^()]{0,120}\/)?(?:lib)?([\w-]{2,30})\.so\)/.exec(
         text,

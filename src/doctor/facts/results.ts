@@ -1,4 +1,5 @@
 /** Benchmarks in the texts, read by `interop`, and which of their curves went to an engine. */
+import { findAlgorithm } from '../../algorithms.js';
 import { type Group, type Series, seriesOf } from '../../bench/comparison/index.js';
 import type { Measurement, ResultSet, Run, SkippedLine } from '../../bench/model.js';
 import { importResults } from '../../interop/index.js';
@@ -42,12 +43,43 @@ export function readResults(document: Document): ResultSet[] {
       ...lines,
     ]);
   if (document.loose.length > 0) parts.push(worthReading(document.loose));
-  return parts.flatMap((lines) => {
+  return parts.map(onePerLine).flatMap((lines) => {
     const text = lines.map((line) => line.text).join('\n');
     return text === ''
       ? []
-      : importResults(text, { source: document.name }).sets.map((set) => renumbered(set, lines));
+      : importResults(text, { source: document.name }).sets.map((set) => labelled(renumbered(set, lines)));
   });
+}
+
+/** A web page, or a mail program, has made one line of all of openssl speed's. */
+function onePerLine(lines: readonly DocumentLine[]): DocumentLine[] {
+  return lines.flatMap((line) => {
+    if (line.text.split('Doing ').length < 3) return [line];
+    const texts = line.text.split(
+      /(?=\bDoing )|(?=\bOpenSSL \d\.\d)|(?=\bbuilt on:)|(?=\btype {1,20}16 bytes)/,
+    );
+    return texts.map((text) => ({ ...line, text: text.trim() }));
+  });
+}
+
+/** Of tables that somebody put together: rows are named by what did the work, and the algorithm stands in the command. */
+function labelled(set: ResultSet): ResultSet {
+  return {
+    ...set,
+    runs: set.runs.map((run) => {
+      const name = /\s-evp\s+([\w-]{3,40})/.exec(run.command ?? run.label)?.[1];
+      const algorithm = name === undefined ? undefined : findAlgorithm(name.toLowerCase());
+      if (!algorithm) return run;
+      return {
+        ...run,
+        measurements: run.measurements.map((row) =>
+          row.algorithm === undefined && row.doubts.some(({ code }) => code === 'ALGORITHM_UNKNOWN')
+            ? { ...row, algorithm: algorithm.name, driverHint: row.algorithmText }
+            : row,
+        ),
+      };
+    }),
+  };
 }
 
 /** Importers take their time with what is none of theirs; so of a long text they get what looks like a benchmark, and what stands around it. */
@@ -131,15 +163,30 @@ function placeOf(series: Series, run: Run, set: ResultSet): Place {
   // Labels of people: `AF aes-128-cbc` beside `SW aes-128-cbc`.
   const label = `${run.label} ${series.driverHint ?? ''}`;
   if (
-    /\b(?:AF|HW|hardware|engine|devcrypto|cryptodev|accel\w*|enabled)\b/i.test(label) &&
+    /\b(?:AF|HW|hardware|engine|devcrypto|cryptodev|afalg|accel\w*|enabled)\b/i.test(label) &&
     !/\bdisabled\b/i.test(label)
   )
     return 'offloaded';
   if (/\b(?:SW|software|disabled)\b/i.test(label)) return 'software';
+  if (set.tool === 'openssl speed' && series.driverHint === undefined && costsLikeAnEngine(series))
+    return 'offloaded';
   // User time that stands still while the clock runs: somebody else did the work.
   if (run.doubts.some(({ code }) => code === 'CPU_TIME_DIVISOR') || series.points.some(divided))
     return 'offloaded';
   return set.tool === 'openssl speed' || set.tool === 'sbc-bench' ? 'software' : 'unknown';
+}
+
+/** So much no CPU spends on getting to its own code, and so much one request costs at an engine, or behind a system call into the kernel. */
+const ENGINE_FIXED_NS = 8000;
+/** Software's 16 KiB requests are at most some ten times as fast as its 16-byte ones. */
+const ENGINE_GROWTH = 25;
+
+/** OpenSSL was not asked for an engine, and yet each request costs as much as one: a configuration hands everything over. */
+export function costsLikeAnEngine({ points }: Series): boolean {
+  const [small, large] = [points[0], points.at(-1)];
+  if (!small || !large || small.requestBytes > 64 || large.requestBytes < 4096) return false;
+  const smallNs = (small.requestBytes * 1e9) / small.bytesPerSecond;
+  return smallNs > ENGINE_FIXED_NS && large.bytesPerSecond > small.bytesPerSecond * ENGINE_GROWTH;
 }
 
 const divided = ({ doubts }: Series['points'][number]): boolean =>

@@ -20,7 +20,11 @@ const userTime: Rule = {
   examine: ({ facts }) => {
     const found = facts.results.sets.flatMap(({ source, runs }) =>
       runs
-        .filter((run) => hasDoubt(run, 'CPU_TIME_DIVISOR') || hasDoubt(run, 'CPU_TIME_NO_COUNTS'))
+        .filter(
+          (run) =>
+            run.measurements.length > 0 &&
+            (hasDoubt(run, 'CPU_TIME_DIVISOR') || hasDoubt(run, 'CPU_TIME_NO_COUNTS')),
+        )
         .map((run) => ({ run, source })),
     );
     const [first] = found;
@@ -79,11 +83,15 @@ const notEvp: Rule = {
     );
     const [first] = found;
     if (!first) return [];
-    const wanted = hardware.length > 0 || first.run.engine !== undefined || facts.openssl.configured.size > 0;
+    const wanted =
+      hardware.length > 0 ||
+      first.run.engine !== undefined ||
+      facts.openssl.configured.size > 0 ||
+      facts.modules.wanted.size > 0;
     return [
       {
         kind: wanted ? 'problem' : 'advice',
-        weight: wanted ? 80 : 43,
+        weight: wanted ? 80 : 62.2,
         sureness: 'certain',
         verdict:
           'This benchmark cannot show an engine: without -evp, openssl speed runs OpenSSL’s own code and asks nobody',

@@ -1,6 +1,7 @@
 /** The CPU itself: whether it needs help at all, and whether the kernel uses what it has. */
-import { engineNamesText, usedFor } from '../case.js';
+import { type Case, engineNamesText, usedFor } from '../case.js';
 import { behind } from '../facts/algorithms.js';
+import type { Quote } from '../facts/document.js';
 import { megabytesPerSecond } from '../facts/results.js';
 import type { Rule } from '../finding.js';
 
@@ -82,4 +83,155 @@ const enough: Rule = {
   },
 };
 
-export const cpuRules: readonly Rule[] = [unused, enough];
+/** Rates of cryptsetup's table, in bytes a second. */
+function benchmarkRate({ facts }: Case, name: string): { value: number; quote: Quote } | undefined {
+  for (const { source, tool, runs } of facts.results.sets) {
+    if (tool !== 'cryptsetup benchmark') continue;
+    for (const row of runs.flatMap(({ measurements }) => measurements)) {
+      if (row.algorithmText !== name || row.status !== 'ok' || row.bytesPerSecond === undefined) continue;
+      const value = row.bytesPerSecond;
+      return {
+        value,
+        quote: { source, line: row.line ?? 0, text: `${name}: ${megabytesPerSecond(value)}` },
+      };
+    }
+  }
+  return undefined;
+}
+
+/** CBC well ahead of XTS, or the same row at two speeds: something else than the CPU is at work. */
+function engineLikely({ facts }: Case): boolean {
+  const rates = (name: string): number[] =>
+    facts.results.sets
+      .filter(({ tool }) => tool === 'cryptsetup benchmark')
+      .flatMap(({ runs }) => runs)
+      .flatMap(({ measurements }) =>
+        measurements
+          .filter(
+            ({ algorithmText, keyBits, operation }) =>
+              `${algorithmText} ${keyBits}` === name && operation === 'encrypt',
+          )
+          .slice(0, 1)
+          .flatMap(({ bytesPerSecond }) => bytesPerSecond ?? []),
+      );
+  const [cbc, xts] = [rates('aes-cbc 256'), rates('aes-xts 256')];
+  return Math.max(...cbc, 0) > Math.min(...xts) * 1.25 || Math.max(...xts, 0) > Math.min(...xts) * 1.3;
+}
+
+/** Slower than this no CPU with AES instructions is, the smallest Arm core included. */
+const SLOW_XTS = 150e6;
+
+const lacking: Rule = {
+  id: 'cpu-without-aes',
+  topic: 'cpu',
+  about:
+    'a CPU without AES instructions and no engine: AES is portable code, and ChaCha20 or Adiantum the faster ciphers',
+  examine: (subject) => {
+    const { facts, hardware, cpuAes } = subject;
+    const { aes, guest, chip } = facts.machine;
+    if (hardware.length > 0 || facts.devices.devices.length > 0 || cpuAes.length > 0 || guest) return [];
+    const xts = benchmarkRate(subject, 'aes-xts') ?? benchmarkRate(subject, 'aes-cbc');
+    const others = ['serpent-xts', 'twofish-xts'].flatMap((name) => benchmarkRate(subject, name) ?? []);
+    // With instructions AES is several times as fast as the ciphers that have none.
+    const level = xts && others.length > 0 && others.some(({ value }) => value > xts.value * 0.6);
+    const slow = xts && (level || xts.value < SLOW_XTS);
+    const told = aes?.value === false;
+    if (!told && engineLikely(subject)) return [];
+    if (!told && !slow) return [];
+    const adiantum =
+      benchmarkRate(subject, 'xchacha12,aes-adiantum') ?? benchmarkRate(subject, 'xchacha20,aes-adiantum');
+    const what = chip && !chip.value.aes ? ` (${chip.value.name})` : '';
+    return [
+      {
+        kind: 'advice',
+        weight: 44.8,
+        sureness: told ? 'certain' : 'likely',
+        verdict: told
+          ? `The CPU${what} has no AES instructions${xts ? ` and does ${megabytesPerSecond(xts.value)} of AES` : ''}: whatever no engine does of AES is slow software`
+          : `AES is plain software here${what}, ${megabytesPerSecond(xts!.value)}: the CPU has no AES instructions that are used, and no engine shows`,
+        details: [
+          ...(adiantum && xts
+            ? [
+                `Adiantum, which needs no AES instructions, does ${megabytesPerSecond(adiantum.value)} by the same benchmark${adiantum.value > xts.value ? ': it is the cipher to choose for a disk' : ''}.`,
+              ]
+            : [
+                'Ciphers made for such CPUs are Adiantum for disks and ChaCha20-Poly1305 for VPNs and TLS. How much they bring on this one the commands below tell.',
+              ]),
+          ...(chip?.value.engine !== undefined
+            ? [`The ${chip.value.name} has an engine, of which the text shows nothing.`]
+            : []),
+        ],
+        evidence: [
+          ...(told ? [aes.quote] : []),
+          ...(xts ? [xts.quote] : []),
+          ...others.slice(0, 1).map(({ quote }) => quote),
+        ],
+        steps: [
+          {
+            text: 'Compare in memory; nothing on the disk is touched',
+            commands: [
+              'cryptsetup benchmark -c xchacha20,aes-adiantum-plain64 -s 256',
+              'cryptsetup benchmark -c xchacha12,aes-adiantum-plain64 -s 256',
+              'cryptsetup benchmark -c aes-xts-plain64 -s 256',
+              'openssl speed -elapsed -evp chacha20-poly1305',
+            ],
+          },
+          {
+            text: 'For a new disk, if it wins',
+            commands: [
+              'cryptsetup luksFormat --type luks2 -c xchacha20,aes-adiantum-plain64 -s 256 --sector-size 4096 DEVICE   # everything on it is lost',
+            ],
+          },
+          {
+            text: 'See whether the chip has an engine after all',
+            commands: ['hwcrypt doctor', 'cat /proc/crypto'],
+          },
+        ],
+      },
+    ];
+  },
+};
+
+const hidden: Rule = {
+  id: 'vm-hides-aes',
+  topic: 'cpu',
+  about: 'a virtual machine whose model of CPU has no AES instructions, though the host’s has',
+  examine: ({ facts }) => {
+    const { aes, guest, cpu } = facts.machine;
+    if (!guest || aes?.value !== false) return [];
+    return [
+      {
+        kind: 'problem',
+        weight: 85.2,
+        sureness: /QEMU|KVM/i.test(guest.value) ? 'certain' : 'likely',
+        verdict: `This virtual machine does not see AES instructions${cpu ? ` (its CPU is a “${cpu.value.slice(0, 40)}”)` : ''}: give it the host’s model of CPU`,
+        details: [
+          'The guest has the instructions of the model that it was given, and the default models of QEMU and Proxmox have none for AES. Nothing inside of the guest can change that.',
+          'Whether the host has them its own /proc/cpuinfo says; nearly all servers of the last ten years do.',
+        ],
+        evidence: [
+          guest.quote,
+          aes.quote,
+          ...(cpu && cpu.quote.text !== guest.quote.text ? [cpu.quote] : []),
+        ],
+        steps: [
+          {
+            text: 'On the host, with the guest off (Proxmox, libvirt, QEMU)',
+            commands: [
+              'grep -o -w -m1 aes /proc/cpuinfo',
+              'qm set VMID --cpu host',
+              "virsh edit NAME   # <cpu mode='host-passthrough'/>",
+              'qemu-system-x86_64 -enable-kvm -cpu host …',
+            ],
+          },
+          {
+            text: 'Then, in the guest',
+            commands: ['grep -o -w -m1 aes /proc/cpuinfo', 'openssl speed -elapsed -evp aes-128-gcm'],
+          },
+        ],
+      },
+    ];
+  },
+};
+
+export const cpuRules: readonly Rule[] = [unused, enough, lacking, hidden];

@@ -306,7 +306,67 @@ const tableOptions: Rule = {
   },
 };
 
+const unusable: Rule = {
+  id: 'dm-crypt-cannot',
+  topic: 'disk',
+  about: 'the kernel lacks dm-crypt or the cipher of the disk, so the mapping is refused',
+  examine: ({ facts }) => {
+    const target = facts.messages.find(({ code }) => code === 'DM_TARGET');
+    const cipher = facts.messages.find(({ code }) => code === 'DM_CIPHER');
+    const found = target ?? cipher;
+    if (!found) return [];
+    const named =
+      facts.messages.find(({ code, subject }) => code === 'DM_CIPHER' && subject !== undefined)?.subject ??
+      facts.disks.headers[0]?.cipher?.value;
+    return [
+      {
+        kind: 'problem',
+        weight: 87.8,
+        sureness: 'certain',
+        verdict: target
+          ? 'The kernel that runs has no dm-crypt: its module is not built, not installed, or belongs to another kernel'
+          : `The kernel cannot put the disk’s cipher${named === undefined ? '' : ` (${named})`} together: a module of it is missing`,
+        details: [
+          target
+            ? 'After an update of the kernel the modules of the one that still runs are gone; a restart mends that.'
+            : 'XTS needs the modules xts, ecb and aes; CBC with ESSIV needs cbc, essiv and the hash. “No such file or directory” means that, and no file.',
+          'The disk is not damaged, and no accelerator is involved.',
+        ],
+        evidence: [...(target ? [target.quote] : []), ...(cipher ? [cipher.quote] : [])],
+        steps: [
+          {
+            system: 'openwrt',
+            text: 'Install the modules, of the very release that runs',
+            commands: [
+              'opkg update && opkg install kmod-crypto-ecb kmod-crypto-xts kmod-crypto-cbc kmod-crypto-sha256 kmod-crypto-user kmod-dm',
+              'uname -r; cat /etc/openwrt_release',
+            ],
+          },
+          {
+            system: 'debian',
+            text: 'Load them, and have them in the initial RAM disk',
+            commands: [
+              'modprobe -a dm_crypt xts ecb cbc',
+              'printf "dm_crypt\\nxts\\necb\\n" >> /etc/initramfs-tools/modules && update-initramfs -u',
+            ],
+          },
+          {
+            system: 'buildroot',
+            text: 'Turn CONFIG_DM_CRYPT, CONFIG_CRYPTO_XTS, CONFIG_CRYPTO_ECB, CONFIG_CRYPTO_AES and CONFIG_CRYPTO_USER_API_SKCIPHER on',
+            commands: ['make linux-menuconfig'],
+          },
+          {
+            text: 'Look what the kernel says, and what it has',
+            commands: ['dmesg | tail -n 5', 'grep -A1 -e "xts" -e "cbc(aes)" /proc/crypto'],
+          },
+        ],
+      },
+    ];
+  },
+};
+
 export const diskRules: readonly Rule[] = [
+  unusable,
   smallSectors,
   misaligned,
   passedOver,

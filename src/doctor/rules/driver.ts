@@ -6,6 +6,7 @@ import { loadDriver } from '../cures.js';
 import { behind, candidates, isHardware, type KernelEntry } from '../facts/algorithms.js';
 import type { Quote } from '../facts/document.js';
 import type { Found, Rule } from '../finding.js';
+import { errnoText } from './log.js';
 
 /** Not what disks, VPNs and TLS records are made of: an engine's RSA may fail and its AES be sound. */
 const BESIDE = /rsa|pkcs1|ecdh|\bdh\b|ecdsa|kpp|akcipher|^sm2/i;
@@ -83,7 +84,7 @@ const startFailed: Rule = {
     return facts.devices.troubles
       .filter(({ kind }) => kind === 'firmware' || kind === 'probe')
       .slice(0, 2)
-      .map(({ kind, subject: engine, quote }): Found => {
+      .map(({ kind, subject: engine, errno, quote }): Found => {
         const known = facts.devices.devices.find((device) => device.engine.name === engine)?.engine;
         return kind === 'firmware'
           ? {
@@ -110,17 +111,49 @@ const startFailed: Rule = {
                 },
               ],
             }
-          : {
-              kind: 'problem',
-              weight: 90,
-              sureness: 'certain',
-              verdict: `The driver of the ${engine} did not start`,
-              evidence: [quote],
-              steps: known ? loadDriver(known) : [{ text: 'See why', commands: ['dmesg | grep -i crypto'] }],
-            };
+          : /broken BIOS|no available CCPs|command queues/.test(quote.text)
+            ? closed(engine, quote, subject.cpuAes.length > 0)
+            : {
+                kind: 'problem',
+                weight: 90,
+                sureness: 'certain',
+                verdict: `The driver of the ${engine} did not start${errno === 517 || /deferred probe/.test(quote.text) ? ' yet: it waits for another driver' : ''}`,
+                details: errnoText(errno) === undefined ? [] : [`The number says: ${errnoText(errno)}.`],
+                evidence: [quote],
+                steps: [
+                  ...(known ? loadDriver(known) : []),
+                  {
+                    text: 'See what it waits for or complains of',
+                    commands: [
+                      'dmesg | grep -i -e crypto -e "probe of"',
+                      'cat /sys/kernel/debug/devices_deferred   # as root, with debugfs mounted',
+                    ],
+                  },
+                ],
+              };
       });
   },
 };
+
+/** AMD's CCP, which the firmware of most desktops and laptops keeps for itself. */
+function closed(engine: string, quote: Quote, aes: boolean): Found {
+  return {
+    kind: aes ? 'advice' : 'problem',
+    weight: 90,
+    sureness: 'certain',
+    verdict: `The ${engine} cannot be used on this machine: its firmware gives Linux no access to it, and you miss nothing`,
+    details: [
+      'Every CPU that has a CCP has AES instructions too, and OpenSSL, disks and VPNs use those. No setting of Linux opens it; some makers do by an update of the firmware.',
+    ],
+    evidence: [quote],
+    steps: [
+      {
+        text: 'See what the CPU does by itself',
+        commands: ['grep -o -w -m1 aes /proc/cpuinfo', 'openssl speed -elapsed -evp aes-128-gcm'],
+      },
+    ],
+  };
+}
 
 const notLoaded: Rule = {
   id: 'driver-not-loaded',
@@ -373,7 +406,7 @@ const none: Rule = {
     )
       return [];
     const cpuOnly = kernel.entries.filter(({ verdict, internal }) => verdict.hardware === 'no' && !internal);
-    const names = ['cbc(aes)', 'xts(aes)', 'ctr(aes)', 'ecb(aes)', 'gcm(aes)', 'sha256'];
+    const names = ['cbc(aes)', 'xts(aes)', 'ctr(aes)', 'ecb(aes)', 'gcm(aes)', 'aes', 'chacha20', 'sha256'];
     const winners = names
       .flatMap((name) => usedFor(subject, name) ?? [])
       .filter((entry) => !isHardware(entry));

@@ -3,16 +3,23 @@ import { type Case, engineNamesText, listed, usedFor } from '../case.js';
 import { OPEN_CRYPTODEV, USE_DEVCRYPTO } from '../cures.js';
 import { behind, isHardware } from '../facts/algorithms.js';
 import type { Quote } from '../facts/document.js';
-import { versionAtLeast } from '../facts/openssl.js';
+import { HARDWARE_ENGINE, versionAtLeast } from '../facts/openssl.js';
+import { costsLikeAnEngine } from '../facts/results.js';
 import type { Found, Rule, Step } from '../finding.js';
 
 const newest = ({ facts }: Case) => facts.openssl.versions.at(-1);
+
+const QAT_NEEDS =
+  'a QuickAssist device that is up, a configuration of it with the section that the engine asks for ([SHIM]), and rights on /dev/qat_* or /dev/vfio';
 
 /** What an engine needs of the kernel. */
 const NEEDS: Readonly<Record<string, string>> = {
   devcrypto: '/dev/crypto, of cryptodev-linux',
   cryptodev: '/dev/crypto, of cryptodev-linux',
   afalg: 'AF_ALG, and asynchronous requests on it, which Linux 7.2 took out',
+  qat: QAT_NEEDS,
+  qatengine: QAT_NEEDS,
+  'qat-hw': QAT_NEEDS,
 };
 
 const asksForEngine = ({ facts }: Case): boolean =>
@@ -34,7 +41,7 @@ const notLoaded: Rule = {
     const failed = facts.openssl.loadFailures;
     // In a bundle the probe itself tries them all; that one is not there is then no complaint.
     const bundle = facts.sources.some((source) => source.bundle !== 'none');
-    const alone = bundle ? undefined : [...failed].find(([id]) => id === 'afalg' || id === 'devcrypto');
+    const alone = bundle ? undefined : [...failed].find(([id]) => HARDWARE_ENGINE.test(id));
     if (!first && !alone) return [];
     const id = first?.run.engine?.requested ?? alone![0];
     const failure = failed.get(id);
@@ -55,7 +62,7 @@ const notLoaded: Rule = {
         sureness: 'certain',
         verdict: first
           ? `OpenSSL could not load the engine “${id}”: the figures are those of the CPU alone`
-          : `OpenSSL cannot load the engine “${id}”`,
+          : `OpenSSL cannot load the engine “${id}”${failure?.why === 'absent' ? ': its library is not installed' : ', although its library is there'}`,
         details: [
           cause,
           ...(first
@@ -82,17 +89,36 @@ const notLoaded: Rule = {
         ],
         steps: removed
           ? withoutEngines
-          : id === 'afalg'
+          : id.startsWith('qat')
             ? [
                 {
-                  text: 'See whether the kernel has AF_ALG at all',
-                  commands: ['hwcrypt list drivers', 'openssl engine -t -c afalg'],
+                  text: 'See whether a device is there and up, and whether you may open it',
+                  commands: [
+                    'lspci -d 8086: | grep -i -e quickassist -e co-processor',
+                    'adf_ctl status || qat_service status || systemctl status qat',
+                    'ls -l /dev/qat_* /dev/vfio; id',
+                  ],
                 },
-              ]
-            : [
-                ...OPEN_CRYPTODEV,
+                {
+                  text: 'Put the engine’s own configuration in the device’s place and start the service again (TYPE is the device’s)',
+                  commands: [
+                    'cp qat/config/TYPE/multi_process/TYPE_dev0.conf /etc/',
+                    'systemctl restart qat',
+                  ],
+                },
                 { text: 'Look whether it loads', commands: [`openssl engine -t -c ${id}`] },
-              ],
+              ]
+            : id === 'afalg'
+              ? [
+                  {
+                    text: 'See whether the kernel has AF_ALG at all',
+                    commands: ['hwcrypt list drivers', 'openssl engine -t -c afalg'],
+                  },
+                ]
+              : [
+                  ...OPEN_CRYPTODEV,
+                  { text: 'Look whether it loads', commands: [`openssl engine -t -c ${id}`] },
+                ],
       },
     ];
   },
@@ -229,6 +255,57 @@ const notAsked: Rule = {
         verdict: `OpenSSL could reach your ${hardware.length > 0 ? engineNamesText(subject) : ready[0]!.engine.name}, but was not asked to: the benchmark names no engine, so its figures are the CPU’s`,
         evidence: [{ source, line: run.lines?.[0] ?? 0, text: run.command ?? run.label }],
         steps: [{ text: 'Ask for it', commands: [`openssl speed -elapsed -evp aes-128-cbc -engine ${way}`] }],
+      },
+    ];
+  },
+};
+
+const byDefault: Rule = {
+  id: 'engine-by-default',
+  topic: 'openssl',
+  about:
+    'openssl speed without -engine costs as much a request as an engine: a configuration hands everything over',
+  examine: ({ facts }) => {
+    if (facts.sources.some(({ bundle }) => bundle !== 'none')) return [];
+    const curve = facts.results.subjects
+      .flatMap(({ algorithm, curves }) => curves.map((own) => ({ algorithm, ...own })))
+      .find(
+        ({ run, series }) =>
+          run.engine === undefined && series.driverHint === undefined && costsLikeAnEngine(series),
+      );
+    if (!curve) return [];
+    const [small] = curve.series.points;
+    const microseconds = Math.round((small!.requestBytes * 1e6) / small!.bytesPerSecond);
+    return [
+      {
+        kind: 'problem',
+        weight: 84.2,
+        sureness: 'likely',
+        verdict: `OpenSSL hands ${curve.algorithm} over to an engine without being asked: a request of ${small!.requestBytes} bytes takes ${microseconds} µs, which no CPU’s own code does`,
+        details: [
+          'Somewhere openssl.cnf, or a part of it, turns an engine on for all programs. Small requests, of which TLS and VPNs have many, get slower by factors of tens.',
+        ],
+        evidence: [curve.quote],
+        steps: [
+          {
+            text: 'Measure OpenSSL’s own code beside it',
+            commands: ['OPENSSL_CONF=/dev/null openssl speed -elapsed -evp aes-256-cbc'],
+          },
+          {
+            text: 'See which engine is turned on, and where',
+            commands: [
+              'openssl version -d',
+              'grep -rn -e engine -e devcrypto -e afalg /etc/ssl/openssl.cnf /etc/ssl/engines.cnf.d /var/etc/ssl',
+            ],
+          },
+          {
+            system: 'openwrt',
+            text: 'Turn it off',
+            commands: [
+              "uci set openssl.devcrypto.enabled='0'; uci commit openssl; /etc/init.d/openssl restart",
+            ],
+          },
+        ],
       },
     ];
   },
@@ -594,6 +671,7 @@ export const opensslRules: readonly Rule[] = [
   removed,
   noPath,
   notAsked,
+  byDefault,
   noDevice,
   notConfigured,
   everything,

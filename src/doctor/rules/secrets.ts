@@ -1,4 +1,5 @@
 /** Things in the text that must not be there, and disks that are not encrypted at all. Before everything else. */
+import { listed } from '../case.js';
 import type { Rule } from '../finding.js';
 
 const volumeKey: Rule = {
@@ -26,6 +27,34 @@ const volumeKey: Rule = {
             commands: ['cryptsetup reencrypt DEVICE'],
           },
           { text: 'To show a table without keys', commands: ['dmsetup table --target crypt'] },
+        ],
+      },
+    ];
+  },
+};
+
+const otherKeys: Rule = {
+  id: 'key-in-text',
+  topic: 'secrets',
+  about: 'private keys of VPNs and certificates, keys of IPsec, a dumped volume key',
+  examine: ({ facts }) => {
+    if (facts.secrets.length === 0) return [];
+    return [
+      {
+        kind: 'problem',
+        weight: 99,
+        sureness: 'certain',
+        verdict: `The text holds ${listed(facts.secrets.map(({ what }) => what))}: whoever has read it can use ${facts.secrets.length > 1 ? 'them' : 'it'}, so take ${facts.secrets.length > 1 ? 'them' : 'it'} for leaked`,
+        details: ['hwcrypt neither keeps nor prints it, but the text was perhaps sent or posted.'],
+        evidence: facts.secrets.map(({ quote }) => quote),
+        steps: [
+          {
+            text: 'Delete the text where it was posted, and make new keys',
+            commands: [
+              'wg genkey   # WireGuard',
+              'cryptsetup reencrypt DEVICE   # a volume key; with a backup',
+            ],
+          },
         ],
       },
     ];
@@ -60,4 +89,4 @@ const nullCipher: Rule = {
   },
 };
 
-export const secretRules: readonly Rule[] = [volumeKey, nullCipher];
+export const secretRules: readonly Rule[] = [volumeKey, otherKeys, nullCipher];

@@ -381,6 +381,21 @@ const small: Rule = {
       [{ text: 'See the lengths', commands: ['grep -A12 "^name *: cbc(aes)$" /proc/crypto'] }],
     );
     add(
+      'BIND_EINVAL',
+      'AF_ALG refuses the name (EINVAL): the kernel has the algorithm, and not as a type that a socket can ask for',
+      [
+        'Public-key algorithms (pkcs1pad, rsa, ecdsa) are none of AF_ALG’s, and templates with arguments of the wrong kind fail so too.',
+      ],
+      [
+        {
+          text: 'See its type',
+          commands: [
+            'grep -A9 "^name *: NAME$" /proc/crypto   # skcipher, ahash, shash, aead, rng are AF_ALG’s',
+          ],
+        },
+      ],
+    );
+    add(
       'CIPHER_NOT_AVAILABLE',
       'cryptsetup could not measure this cipher: the kernel offers it to no program',
       [

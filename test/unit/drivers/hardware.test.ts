@@ -194,3 +194,9 @@ test('the kernel’s library may use instructions of the CPU: it is not called p
     assert.deepEqual(evidence, [`${driver} is the kernel’s own library, software on the CPU`]);
   }
 });
+
+test('names of drivers out of the tree: Android’s qcrypto, OpenWrt’s Lantiq DEU with its brackets', () => {
+  assert.equal(judgeHardware({ driver: 'qcrypto-xts-aes' }).hardware, 'yes');
+  const lantiq = judgeHardware({ driver: 'ltqdeu-cbc(aes)' });
+  assert.deepEqual([lantiq.hardware, lantiq.engine, lantiq.partly], ['yes', 'Lantiq DEU', undefined]);
+});

@@ -86,3 +86,44 @@ test('kcapi-speed’s own words', () => {
     /sha1-ssse3 is not on this machine/,
   );
 });
+
+test('even figures: not used, or as fast as software; and always faster is worth it', () => {
+  const again = engine.replace(
+    speed('aes-128-cbc', counts(37_000, 16.4)),
+    speed('aes-128-cbc', counts(505, 82)),
+  );
+  const even = finding('engine-worth-it', software, again);
+  assert.equal(even.kind, 'advice');
+  assert.match(even.verdict, /makes no difference for aes-128-cbc/);
+  const faster = engine.replace(
+    speed('aes-128-cbc', counts(37_000, 16.4)),
+    speed('aes-128-cbc', counts(300, 8)),
+  );
+  const won = finding('engine-worth-it', software, faster);
+  assert.equal(won.kind, 'fine');
+  assert.match(won.verdict, /^It is worth it: .* faster than the CPU’s own code at every size measured/);
+  assert.ok(!ids(software).includes('engine-worth-it'), 'one side');
+});
+
+test('a table that somebody put together: rows named by what did the work', () => {
+  const row = (name: string, fixedNs: number, nsPerByte: number): string =>
+    `${name}  ${[16, 64, 256, 1024, 8192, 16384].map((size) => `${((size * 1e6) / (fixedNs + nsPerByte * size)).toFixed(2)}k`).join('  ')}\n`;
+  const text = `$ openssl speed -elapsed -evp AES-128-CBC\ntype  16 bytes  64 bytes  256 bytes  1024 bytes  8192 bytes  16384 bytes\n${row('afalg-new', 14_000, 9)}${row('software', 450, 21)}`;
+  const found = diagnosed(text).findings[0]!;
+  assert.equal(found.id, 'engine-worth-it');
+  assert.match(found.verdict, /“afalg-new”|afalg-new/);
+  assert.match(found.verdict, /wins for aes-128-cbc from about 1/);
+});
+
+test('all lines in one, as a web page leaves them', () => {
+  const text = `# openssl speed aes-256-cbc ${speed('aes-256 cbc', counts(450, 21)).replaceAll('\n', ' ')}OpenSSL 1.1.1n 15 Mar 2022`;
+  assert.equal(diagnosed(text).findings[0]!.id, 'benchmark-without-evp');
+});
+
+test('what somebody loaded by hand before he measured is what he asks about', () => {
+  const plain = `$ openssl speed aes-128-cbc\n${speed('aes-128 cbc', counts(500, 82), 2.99)}OpenSSL 1.0.1t  3 May 2016\n`;
+  assert.equal(finding('benchmark-without-evp', plain).kind, 'advice');
+  const tried = diagnosed(`# modprobe rk_crypto\n${plain}`).findings[0]!;
+  assert.equal(tried.id, 'benchmark-without-evp');
+  assert.equal(tried.kind, 'problem');
+});

@@ -113,3 +113,35 @@ test('Argon2 wants more memory than the router has', () => {
   );
   assert.ok(!ids(header, 'MemTotal: 8000000 kB\nMemAvailable: 7000000 kB').includes('keyslot-memory'));
 });
+
+test('the kernel lacks the cipher, or dm-crypt', () => {
+  const cipher = diagnosed(
+    'device-mapper: reload ioctl failed: No such file or directory\nFailed to setup dm-crypt key mapping for device /dev/sda2.\nCheck that kernel supports aes-xts-plain64 cipher (check syslog for more info).\n',
+  );
+  assert.equal(cipher.findings[0]!.id, 'dm-crypt-cannot');
+  assert.match(cipher.verdict, /cannot put the disk’s cipher \(aes-xts-plain64\) together/);
+  assert.ok(
+    cipher.findings[0]!.steps.some(
+      ({ system, commands }) =>
+        system === 'openwrt' && commands.some((line) => line.includes('kmod-crypto-xts')),
+    ),
+  );
+  assert.match(
+    diagnosed('[   11.0] device-mapper: table: 254:1: crypt: unknown target type').verdict,
+    /The kernel that runs has no dm-crypt/,
+  );
+  assert.ok(
+    !ids('device-mapper: table: 254:1: linear: Device lookup failed', 'Linux version 6.6.1').includes(
+      'dm-crypt-cannot',
+    ),
+  );
+});
+
+test('out of memory for a keyslot, in the words of --debug', () => {
+  assert.equal(diagnosed('Command failed with code -3 (out of memory).').findings[0]!.id, 'keyslot-memory');
+  assert.ok(
+    !ids('Command failed with code -2 (no permission or bad passphrase).', 'Linux version 6.6.1').includes(
+      'keyslot-memory',
+    ),
+  );
+});

@@ -34,7 +34,10 @@ test('Invalid engine: the table is the CPU’s; not installed, refused and remov
   assert.match(refused.details[0]!, /refused to start.*second attempt/);
   const four = finding('engine-not-loaded', `Invalid engine "devcrypto"\n${ELAPSED}${TABLE}version: 4.0.1\n`);
   assert.match(four.details[0]!, /OpenSSL 4\.0\.1 has no engines/);
-  assert.match(finding('engine-not-loaded', ABSENT).verdict, /cannot load the engine “devcrypto”$/);
+  assert.match(
+    finding('engine-not-loaded', ABSENT).verdict,
+    /cannot load the engine “devcrypto”: its library is not installed$/,
+  );
 });
 
 test('OpenSSL 4', () => {
@@ -130,4 +133,43 @@ test('what the engine claims about hardware is one flag', () => {
     diagnosed(`${session}ioctl(CIOCCRYPT): Invalid argument\n`).findings[0]!.id,
     'cryptodev-request-limit',
   );
+});
+
+test('an engine that nobody asked for', () => {
+  const plain = (table: string): string =>
+    `$ openssl speed -elapsed -evp aes-256-cbc\n${ELAPSED}${table}version: 3.0.8\n`;
+  const found = diagnosed(plain(speed('AES-256-CBC', counts(36_000, 6)))).findings[0]!;
+  assert.equal(found.id, 'engine-by-default');
+  assert.match(found.verdict, /a request of 16 bytes takes 36 µs/);
+  // A slow CPU has no fixed cost beside what it does for each byte.
+  assert.ok(!ids(plain(speed('AES-256-CBC', counts(9000, 900)))).includes('engine-by-default'));
+  assert.ok(!ids(plain(speed('AES-256-CBC', counts(120, 0.8)))).includes('engine-by-default'));
+});
+
+test('QAT: an engine that is listed and not available, and OpenSSL 1.1.0’s words', () => {
+  const listed = diagnosed(
+    '(qatengine) Reference implementation of QAT crypto engine v0.6.1\n [RSA, AES-128-CBC-HMAC-SHA1]\n     ADF_UIO_PROXY err: icp_adf_userProcessToStart: Cannot open /dev/qat_dev_processes file\n[ unavailable ]\n',
+  );
+  assert.equal(listed.findings[0]!.id, 'engine-not-loaded');
+  assert.match(listed.findings[0]!.details[0]!, /QuickAssist device that is up/);
+  assert.match(
+    finding('engine-not-loaded', "# openssl speed -engine qat rsa2048\ncan't use that engine\n").verdict,
+    /cannot load the engine “qat”, although its library is there/,
+  );
+  assert.ok(
+    !ids('(dynamic) Dynamic engine loading support\n     [ unavailable ]\n', 'Linux version 6.6.1').includes(
+      'engine-not-loaded',
+    ),
+    'dynamic is never available',
+  );
+});
+
+test('/dev/crypto is not there, says the engine itself; a version that is no OpenSSL’s', () => {
+  assert.equal(
+    diagnosed(
+      `/dev/crypto not present, not enabling devcrypto engine\n${ELAPSED}${TABLE}OpenSSL 1.1.1  11 Sep 2018\n`,
+    ).findings[0]!.id,
+    'cryptodev-absent',
+  );
+  assert.ok(!ids('driver: mtk_soc_eth\nversion: 6.6.93\n', procCrypto(...EIP93)).includes('engine-removed'));
 });

@@ -106,3 +106,39 @@ test('other errors of AF_ALG’s users', () => {
   );
   assert.match(finding('af-alg-usage', 'setsockopt(ALG_SET_KEY): Device or resource busy').verdict, /EBUSY/);
 });
+
+test('sockets of other families fail in the same words, and are none of ours', () => {
+  for (const text of [
+    'docker: Error response from daemon: OCI runtime start failed: address family not supported by protocol: unknown.',
+    'listen tcp [::]:80: socket: Address family not supported by protocol',
+    'socket error: Operation not permitted (socket(AF_VSOCK))',
+  ])
+    assert.deepEqual(
+      ids(text, 'Linux version 6.6.1').filter((id) => id.startsWith('af-alg')),
+      [],
+      text,
+    );
+  assert.ok(
+    ids('socket(AF_ALG, SOCK_SEQPACKET, 0): Address family not supported by protocol').includes(
+      'af-alg-absent',
+    ),
+  );
+});
+
+test('iwd’s list of what the kernel lacks; a name that is of no type for sockets', () => {
+  assert.equal(
+    diagnosed(
+      'iwd[736]: No CMAC(AES) support found\niwd[736]: The following options are missing in the kernel:\niwd[736]:        CONFIG_CRYPTO_USER_API_HASH\n',
+    ).findings[0]!.id,
+    'af-alg-absent',
+  );
+  assert.ok(!ids('CONFIG_CRYPTO_USER_API_HASH=y', 'Linux version 6.6.1').includes('af-alg-absent'));
+  assert.match(
+    finding('af-alg-usage', 'stress-ng: fail: af-alg: bind failed, errno=22 (Invalid argument)').verdict,
+    /refuses the name \(EINVAL\)/,
+  );
+  assert.equal(
+    diagnosed('kcapi_cipher_init(&handle, "xts(aes)", 0) returns error -2 ENOENT').findings[0]!.id,
+    'bind-enoent',
+  );
+});
