@@ -34,7 +34,7 @@ function meaning({ row, rows, machine }: CaveatFacts): Caveat[] {
       code: 'WHAT_THE_FIGURES_ARE',
       text: `MB/s (10^6 bytes) of the cipher alone, one sector after the other${
         single ? ', in software on one core: dm-crypt spreads requests that come together over all' : ''
-      }${single && (machine.cpus ?? 1) > 1 ? ` (${machine.cpus} here)` : ''}. The disk itself is another limit, and the slower of the two counts.${
+      }${single && (machine.cpus ?? 1) > 1 ? ` (${machine.cpus} here)` : ''}. The disk itself is another limit, and the slower of the two counts. A disk makes no system calls: of what was measured through them they are taken out where that is known.${
         row.hardware === 'yes'
           ? ' An engine has a queue of its own: requests that come together cost it less each.'
           : ''
@@ -44,7 +44,7 @@ function meaning({ row, rows, machine }: CaveatFacts): Caveat[] {
       ? [
           {
             code: 'BOUND_ONLY',
-            text: '"at most": only requests larger than a sector were measured (cryptsetup benchmark makes them of 64 KiB). What a request costs however small it is cannot be told from that. It matters little to software, and much to an engine.',
+            text: '"at most": only requests larger than a sector were measured (cryptsetup benchmark makes them of 64 KiB). What a request costs however small it is cannot be told from that. It matters little to software, and much to an engine. A fast CPU may do somewhat more than that, since system calls are in that figure.',
           },
         ]
       : []),

@@ -64,7 +64,8 @@ export function stepsOf(facts: CommandFacts): Step[] {
 }
 
 function checks({ disk, device, current, row }: CommandFacts): Step[] {
-  if (disk.physicalBytes !== undefined && (disk.bytes ?? current?.dataBytes) !== undefined) return [];
+  if (disk.file || (disk.physicalBytes !== undefined && (disk.bytes ?? current?.dataBytes) !== undefined))
+    return [];
   return [
     {
       purpose: 'check',
@@ -148,15 +149,14 @@ function reencryptSteps(facts: CommandFacts): Step[] {
       ],
     });
   }
+  const journal = resilience(facts);
   steps.push({
     purpose: 'reencrypt',
     text: `Re-encrypt it in place, unmounted and closed. It can be interrupted and goes on with the same command${
-      resilience(facts) === ''
-        ? ''
-        : '; with a journal, since the device does not write such a sector at once'
-    }${keyText(facts)}`,
+      journal === '' ? '' : '; with a journal, since the device does not write such a sector at once'
+    }${facts.disk.file ? '; of a file cryptsetup cannot tell whether it is open, so see to that yourself' : ''}${keyText(facts)}`,
     commands: [
-      `cryptsetup reencrypt ${dataOptions(facts)} ${resilience(facts)}${keyOptions(facts)} ${device}`,
+      `cryptsetup reencrypt ${facts.disk.file ? '--force-offline-reencrypt ' : ''}${dataOptions(facts)} ${journal}${keyOptions(facts)} ${device}`,
     ],
   });
   return steps;

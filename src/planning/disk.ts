@@ -11,6 +11,8 @@ export interface DiskFacts {
   /** What the device writes at once, by its own account. */
   readonly physicalBytes?: number;
   readonly bytes?: number;
+  /** An image in a file. */
+  readonly file?: true;
 }
 
 /** One that lies open, with the sizes that encryption sectors must not exceed. */

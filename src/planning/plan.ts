@@ -10,7 +10,7 @@ import { type CurrentVolume, currentIn, type DiskFacts, diskIn } from './disk.js
 import { type Figure, figuresOf } from './figures.js';
 import { isAes, isWeak, LINES, lineOf } from './lines.js';
 import { recommend } from './recommend.js';
-import { type Row, rateOf, rowsOf, tells } from './rows.js';
+import { isCeiling, type Row, rateOf, rowsOf, tells } from './rows.js';
 
 export const PLAN_FORMAT = 'hwcrypt-luks-plan';
 export const PLAN_VERSION = 1;
@@ -147,10 +147,13 @@ const isBad = (current: CurrentVolume): boolean => current.cipher !== undefined 
 
 function isWorth(gain: number | undefined, now: Row | undefined, row: Row, current: CurrentVolume): boolean {
   if (isBad(current)) return true;
-  if (gain !== undefined && tells(now) && tells(row)) return gain >= WORTH_REENCRYPTING;
+  if (gain !== undefined && tellsGain(now, row)) return gain >= WORTH_REENCRYPTING;
   // Without figures that tell: for an engine, whose requests are dear, larger sectors are.
   return row.hardware === 'yes' && (current.sectorBytes ?? row.sectorBytes) < row.sectorBytes;
 }
+
+/** What is slower than a ceiling is slower than what surpasses that. */
+const tellsGain = (now: Row | undefined, row: Row): boolean => tells(row) && (tells(now) || isCeiling(now));
 
 interface Judged {
   readonly current: CurrentVolume | undefined;
@@ -185,10 +188,10 @@ function verdictOf(row: Row, rows: readonly Row[], judged: Judged): string {
     if (worthwhile) {
       if (isBad(current))
         return `Re-encrypt it with ${line}: ${current.cipher} gives away what lies on the disk; ${speed}${by}`;
-      if (!tells(now) || !tells(row))
+      if (!tellsGain(now, row))
         return `Re-encrypt it with ${line}: ${speed}${by}${than}; to an engine large requests matter most, how much these figures do not tell`;
       const factor =
-        gain !== undefined && tells(now) && tells(row) ? `, ${gain.toFixed(1)} times as fast` : '';
+        gain === undefined ? '' : `, ${tells(now) ? '' : 'at least '}${gain.toFixed(1)} times as fast`;
       return `Re-encrypt it with ${line}: ${speed}${by}${than}${factor}`;
     }
     return `Leave it as it is: ${line} would give ${speed}${by}${than}, which is not worth writing everything anew`;

@@ -4,7 +4,8 @@
  */
 import type { Quote } from '../doctor/facts/document.js';
 import { megabytesPerSecond } from '../doctor/facts/results.js';
-import { throughput } from '../routing/cost.js';
+import { judgeHardware } from '../drivers/hardware.js';
+import { type CostCurve, predict, throughput } from '../routing/cost.js';
 import type { KernelChoice } from './choice.js';
 import type { Figure, Operation } from './figures.js';
 import type { DiskLine } from './lines.js';
@@ -33,6 +34,32 @@ export interface PredictOptions {
   readonly choice: KernelChoice | undefined;
   /** AF_ALG reaches no engine here (Linux 7.2). */
   readonly afalgCutOff: boolean;
+  readonly calls: Calls;
+}
+
+/**
+ * Nanoseconds that a request costs on its way into the kernel and back, by AF_ALG and by others. A program pays that, dm-crypt does not; where a system call is dear it is
+ * most of a small request.
+ */
+export interface Calls {
+  readonly afalg?: number;
+  readonly other?: number;
+}
+
+/** Software of the kernel's works at once, so whatever a request of it costs beside its bytes is the way. */
+export function callsOf(figures: readonly Figure[]): Calls {
+  const least = (afalg: boolean): number | undefined => {
+    const known = figures
+      .filter((own) => own.by === 'kernel' && own.afalg === afalg && own.points.length > 1)
+      .filter(
+        ({ kernelDriver }) =>
+          kernelDriver !== undefined && judgeHardware({ driver: kernelDriver }).hardware === 'no',
+      )
+      .map(({ points }) => predict(points, 0, 'elapsedNs'));
+    return known.length === 0 ? undefined : Math.min(...known);
+  };
+  const [afalg, other] = [least(true), least(false)];
+  return { ...(afalg === undefined ? {} : { afalg }), ...(other === undefined ? {} : { other }) };
 }
 
 interface Candidate {
@@ -69,7 +96,7 @@ export function predictLine(
   );
   const usable = (own.length > 0 ? own : relatives(figures, algorithm, options))
     .map((figure): Candidate => {
-      const at = rateAt(figure, sectorBytes);
+      const at = rateAt(figure, sectorBytes, options);
       return { figure, ...at, rank: rankOf(figure, at.certainty, choice) };
     })
     .sort((a, b) => b.rank - a.rank);
@@ -147,12 +174,18 @@ function doubtOf({ by }: Figure, choice: KernelChoice | undefined): string | und
     : "a program's own code; the kernel's may be faster or slower";
 }
 
-function rateAt({ points }: Figure, bytes: number): { bytesPerSecond: number; certainty: Certainty } {
+function rateAt(
+  figure: Figure,
+  bytes: number,
+  options: PredictOptions,
+): Pick<Candidate, 'bytesPerSecond' | 'certainty'> {
+  const callsNs = callsNsOf(figure, options);
+  const points = callsNs === undefined ? figure.points : withoutCalls(figure.points, callsNs);
   const [first, last] = [points[0]!, points.at(-1)!];
   const rate = throughput(points, bytes);
   const of = (point: typeof first): number => (point.requestBytes * 1e9) / point.elapsedNs;
   if (points.some(({ requestBytes }) => requestBytes === bytes))
-    return { bytesPerSecond: rate, certainty: 'measured' };
+    return { bytesPerSecond: rate, certainty: points === figure.points ? 'measured' : 'between' };
   if (bytes < first.requestBytes)
     return points.length > 1 && rate < of(first)
       ? { bytesPerSecond: rate, certainty: 'beyond' }
@@ -162,4 +195,26 @@ function rateAt({ points }: Figure, bytes: number): { bytesPerSecond: number; ce
       ? { bytesPerSecond: rate, certainty: 'beyond' }
       : { bytesPerSecond: of(last), certainty: 'at-least' };
   return { bytesPerSecond: rate, certainty: 'between' };
+}
+
+/** Of software it is in its own curve; of an engine it is what software costs by the same way. */
+function callsNsOf(
+  { by, afalg, kernelDriver, points }: Figure,
+  { choice, calls }: PredictOptions,
+): number | undefined {
+  if (by !== 'kernel' || points.length < 2) return undefined;
+  const hardware =
+    kernelDriver === undefined ? choice?.hardware : judgeHardware({ driver: kernelDriver }).hardware;
+  return hardware === 'no' ? predict(points, 0, 'elapsedNs') : afalg ? calls.afalg : calls.other;
+}
+
+/** No byte becomes cheaper than those of the largest request. */
+function withoutCalls(points: CostCurve, callsNs: number): CostCurve {
+  const last = points.at(-1)!;
+  const nsPerByte = (last.elapsedNs - callsNs) / last.requestBytes;
+  if (!(callsNs > 0 && nsPerByte > 0)) return points;
+  return points.map((point) => ({
+    ...point,
+    elapsedNs: Math.max(point.elapsedNs - callsNs, nsPerByte * point.requestBytes),
+  }));
 }

@@ -6,7 +6,7 @@ import { judgeHardware } from '../drivers/hardware.js';
 import { choiceOf, type KernelChoice } from './choice.js';
 import type { Figure } from './figures.js';
 import type { DiskLine } from './lines.js';
-import { type Prediction, predictLine } from './predict.js';
+import { callsOf, type Prediction, predictLine } from './predict.js';
 
 /** What LUKS2 may have. */
 export const SECTOR_BYTES = [512, 1024, 2048, 4096] as const;
@@ -37,10 +37,16 @@ export const tells = (row: Row | undefined): boolean => {
   return known.length > 0 && !known.includes('at-most') && !known.includes('at-least');
 };
 
+/** Is what is known of it only what it does not surpass? */
+export const isCeiling = (row: Row | undefined): boolean => {
+  const known = [row?.read, row?.write].flatMap((one) => (one ? [one.certainty] : []));
+  return known.includes('at-most') && !known.includes('at-least');
+};
+
 export function rowsOf(line: DiskLine, figures: readonly Figure[], facts: Facts): Row[] {
   const { cipher, keyBits, mode, algorithm } = line;
   const choice = choiceOf(facts, line.kernelNames);
-  const options = { choice, afalgCutOff: kernelAtLeast(facts.machine, 7, 2) };
+  const options = { choice, afalgCutOff: kernelAtLeast(facts.machine, 7, 2), calls: callsOf(figures) };
   return SECTOR_BYTES.map((sectorBytes): Row => {
     const write = predictLine(figures, line, sectorBytes, 'encrypt', options);
     const read = predictLine(figures, line, sectorBytes, 'decrypt', options);

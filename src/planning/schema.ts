@@ -24,7 +24,13 @@ export const PLAN_SCHEMA: Schema = {
       version: { const: PLAN_VERSION },
       verdict: text,
       machine: object([], { model: text, cpu: text, cpus: count, kernel: text, memoryKiB: count }),
-      disk: object([], { device: text, logicalBytes: count, physicalBytes: count, bytes: count }),
+      disk: object([], {
+        device: text,
+        logicalBytes: count,
+        physicalBytes: count,
+        bytes: count,
+        file: { type: 'boolean' },
+      }),
       current: object(['kind', 'from', 'others'], {
         kind: oneOf('luks1', 'luks2', 'dm-crypt', 'plain'),
         cipher: text,

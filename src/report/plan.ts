@@ -113,7 +113,7 @@ function legend(plan: Plan, quotes: readonly Quote[], width: number): string[] {
   const used = new Set(predictions.map(({ certainty }) => MARKS[certainty]));
   const marks = [
     `read and write in MB/s; -> recommended${plan.current?.row ? '; is: as it is now' : ''}`,
-    ...(used.has('~') ? ['~ between or beyond measured sizes'] : []),
+    ...(used.has('~') ? ['~ worked out from other sizes, or without system calls'] : []),
     ...(used.has('<=') ? ['<= at most'] : []),
     ...(used.has('>=') ? ['>= at least'] : []),
   ];

@@ -339,6 +339,43 @@ test('figures of dm-crypt itself count more than any other', () => {
   assert.equal(write?.sureness, 'certain');
 });
 
+test('system calls are no part of what a disk does: taken out of software’s curve, and of an engine’s by the same way', () => {
+  const measured = (algorithm: string, kernelDriver: string, fixedNs: number, nsPerByte: number): object[] =>
+    [16, 1024, 8192, 65_536].map((requestBytes) => ({
+      algorithm,
+      algorithmText: algorithm,
+      operation: 'encrypt',
+      driver: 'afalg',
+      kernelDriver,
+      requestBytes,
+      bytesPerSecond: on(fixedNs, nsPerByte, requestBytes),
+      basis: 'elapsed',
+      status: 'ok',
+      estimated: false,
+      doubts: [],
+    }));
+  const set = (measurements: object[]): string =>
+    JSON.stringify({
+      format: 'hwcrypt-results',
+      version: 1,
+      tool: 'hwcrypt',
+      source: 'router',
+      machine: {},
+      skipped: [],
+      notes: [],
+      runs: [{ label: 'afalg', kdfs: [], doubts: [], notes: [], measurements }],
+    });
+  const list = procCrypto(...EIP93, ...GENERIC);
+  const engine = measured('aes-256-cbc', 'cbc(aes-eip93)', 130_000, 18);
+  const both = planned([list, set([...engine, ...measured('aes-256-xts', 'xts(aes-generic)', 90_000, 140)])]);
+  for (const bytes of [512, 4096]) {
+    near(row(both, 'aes-xts-plain64', 512, bytes).write?.bytesPerSecond, 1e9 / 140);
+    near(row(both, 'aes-cbc-essiv:sha256', 256, bytes).write?.bytesPerSecond, on(40_000, 18, bytes));
+  }
+  const alone = planned([list, set(engine)]);
+  near(row(alone, 'aes-cbc-essiv:sha256', 256, 4096).write?.bytesPerSecond, on(130_000, 18, 4096));
+});
+
 test('noise, halves of texts and nothing at all give a plan without figures, or with those that are whole', () => {
   for (const text of [
     '',

@@ -116,7 +116,7 @@ async function run(given: Given, operands: readonly string[]): Promise<number | 
   if (sets.length > 0) facts = { ...facts, results: gatherResults([...facts.results.sets, ...sets]) };
   if (own.text) facts = { ...facts, disks: { ...facts.disks, ...own.text.disks } };
   const figures = here ? fromProfile(given, notes) : [];
-  const device = given.get('device');
+  const device = given.get('device') ?? own.image;
   const plan = makePlan({
     facts,
     figures,
@@ -124,7 +124,7 @@ async function run(given: Given, operands: readonly string[]): Promise<number | 
     ...(device === undefined ? {} : { device }),
     disk: {
       ...(here && device !== undefined ? deviceFacts(device) : {}),
-      ...own.disk,
+      ...(device === own.image ? own.disk : {}),
       ...(physical === undefined ? {} : { physicalBytes: physical }),
     },
     ...(own.current ? { current: own.current } : {}),
@@ -164,6 +164,8 @@ function fromProfile(given: Given, notes: string[]): ReturnType<typeof profileFi
 }
 
 interface Target {
+  /** The path of an image or a device, which the commands are for unless another is named. */
+  readonly image?: string;
   readonly current?: CurrentVolume;
   readonly disk?: DiskFacts;
   readonly text?: Facts;
@@ -175,16 +177,9 @@ async function targetOf(path: string): Promise<Target> {
     const device = Device.open(path);
     try {
       return {
+        image: path,
         current: currentOf(device),
-        ...(device.block
-          ? {
-              disk: {
-                logicalBytes: device.logicalSectorBytes,
-                physicalBytes: device.physicalSectorBytes,
-                bytes: device.bytes,
-              },
-            }
-          : {}),
+        disk: sectorsOf(device),
       };
     } finally {
       device.close();
@@ -219,13 +214,15 @@ function deviceFacts(path: string): DiskFacts {
   try {
     const device = Device.open(path);
     device.close();
-    return {
-      logicalBytes: device.logicalSectorBytes,
-      physicalBytes: device.physicalSectorBytes,
-      bytes: device.bytes,
-    };
+    return sectorsOf(device);
   } catch (error) {
     if (error instanceof HwcryptError) return {};
     throw error;
   }
 }
+
+/** A file has no sectors of its own: what it lies on is another question. */
+const sectorsOf = ({ block, bytes, logicalSectorBytes, physicalSectorBytes }: Device): DiskFacts =>
+  block
+    ? { bytes, logicalBytes: logicalSectorBytes, physicalBytes: physicalSectorBytes }
+    : { bytes, file: true };
