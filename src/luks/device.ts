@@ -13,6 +13,10 @@ import type { Source } from './header/read.js';
 
 const UNKNOWN_SECTOR = 512;
 
+const { O_RDONLY, O_RDWR, O_EXCL } = fs.constants;
+/** To Linux O_EXCL without O_CREAT means a block device that nobody else claims; to a file it means nothing. */
+const ACCESS = { read: O_RDONLY, write: O_RDWR, alone: O_RDWR | O_EXCL } as const;
+
 /** What a header is read from and changed on. */
 export interface Disk extends Source {
   writeAt(offset: number, bytes: Uint8Array): void;
@@ -45,8 +49,11 @@ export class Device implements Disk {
     this.physicalSectorBytes = told?.physicalSectorBytes ?? stat.blksize;
   }
 
-  /** @throws HwcryptError INPUT_FILE, or OUTPUT_FILE where it is to be written */
-  static open(path: string, access: 'read' | 'write' = 'read'): Device {
+  /**
+   * @param access `alone`: to write to data, which on a device that is mounted or mapped is refused; a header may be changed there.
+   * @throws HwcryptError INPUT_FILE, or OUTPUT_FILE where it is to be written
+   */
+  static open(path: string, access: 'read' | 'write' | 'alone' = 'read'): Device {
     const code = access === 'read' ? 'INPUT_FILE' : 'OUTPUT_FILE';
     const fail = (why: string, cause?: unknown): HwcryptError =>
       new HwcryptError(
@@ -59,9 +66,13 @@ export class Device implements Disk {
     let fd: number;
     try {
       // A fifo would be waited for until somebody writes into it.
-      fd = fs.openSync(path, (access === 'read' ? 0 : fs.constants.O_RDWR) | fs.constants.O_NONBLOCK);
+      fd = fs.openSync(path, ACCESS[access] | fs.constants.O_NONBLOCK);
     } catch (error) {
-      throw fail(systemMessage(error), error);
+      const busy = access === 'alone' && (error as NodeJS.ErrnoException).code === 'EBUSY';
+      throw fail(
+        busy ? 'it is in use: mounted, mapped, or a part of something' : systemMessage(error),
+        error,
+      );
     }
     try {
       const stat = fs.fstatSync(fd);

@@ -63,7 +63,7 @@ export class Volume {
   /** @throws HwcryptError: no image, damaged, not supported, wrong passphrase, too dear */
   static async open(options: OpenOptions): Promise<Volume> {
     const { routing = {}, router = new Router(routing) } = options;
-    const device = Device.open(options.image, options.access);
+    const device = Device.open(options.image, options.access === 'write' ? 'alone' : 'read');
     let detached: Device | undefined;
     try {
       detached = options.header === undefined ? undefined : Device.open(options.header);

@@ -30,6 +30,11 @@ export function freeSpans(within: Span, areas: readonly Pick<Keyslot, 'area'>[])
   return spans;
 }
 
+/** Is there room for so many bytes in one place? */
+export function hasRoom(within: Span, areas: readonly Pick<Keyslot, 'area'>[], bytes: number): boolean {
+  return freeSpans(within, areas).some(({ from, to }) => roundUp(from, ALIGNMENT) + bytes <= to);
+}
+
 /** Where there is room for so many bytes. @throws LUKS_NO_ROOM */
 export function findRoom(within: Span, areas: readonly Pick<Keyslot, 'area'>[], bytes: number): number {
   for (const { from, to } of freeSpans(within, areas)) {

@@ -15,7 +15,7 @@ import { type KdfCost, roundsIn } from '../keyslot/cost.js';
 import { requireDiskHash } from '../keyslot/hash.js';
 import { derivePbkdf2, type KdfLimits } from '../keyslot/kdf.js';
 import { parseSpecification } from '../sectors/specification.js';
-import { areaBytesOf, findRoom, wipeFree } from './areas.js';
+import { areaBytesOf, findRoom, hasRoom, wipeFree } from './areas.js';
 import { commitHeader, type Luks2Header } from './commit.js';
 import { writeKeyslot } from './material.js';
 
@@ -97,15 +97,20 @@ export async function format(device: Disk, options: FormatOptions, old?: Luks2He
   const volumeKey = randomFillSync(Buffer.alloc(keyBits / 8));
   try {
     const headerBytes = DEFAULT_HEADER_BYTES;
-    // Of another shape it could not be opened any more anyway.
     const kept = old?.luks2.headerBytes === headerBytes ? old : undefined;
     const span = { from: 2 * headerBytes, to: metadataBytes };
+    // A header of another size: its second copy lies among the new keyslots, and opens until the new header is whole.
+    const oldBytes = kept ? 0 : 2 * (old?.luks2.headerBytes ?? 0);
+    const needed = passphrases.length * areaBytesOf(volumeKey.length);
+    const spared = [{ area: { offset: 0, bytes: oldBytes } }, ...(old?.keyslots ?? [])];
+    // Where there is no room for both, one of another size cannot be spared: nobody could ever make a new one there.
+    if (!kept && !hasRoom(span, spared, needed)) spared.length = 0;
     const made: Pick<Keyslot, 'area'>[] = [];
     const keyslots: Record<string, JsonObject> = {};
     for (const [id, passphrase] of passphrases.entries()) {
       const bytes = areaBytesOf(volumeKey.length);
       // Where neither the new nor the old ones are.
-      const offset = findRoom(span, [...made, ...(kept?.keyslots ?? [])], bytes);
+      const offset = findRoom(span, [...made, ...spared], bytes);
       made.push({ area: { offset, bytes } });
       const wanted = { passphrase, cost: options.cost, hash, encryption, keyBytes: volumeKey.length };
       keyslots[id] = await writeKeyslot(device, offset, volumeKey, wanted, options);

@@ -18,23 +18,32 @@ const MAX_ENTRIES = 64;
 
 export const wrong = (path: string, what: string): Error => damaged(`LUKS2 metadata: ${path} ${what}`);
 
-/** @throws LUKS_DAMAGED for anything but one object, nested no deeper than the format's own library reads */
-export function parseMetadata(text: string): JsonObject {
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN, CLOSE] = [0x7b, 0x7d];
+const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d];
+
+/**
+ * @param bytes up to the zero that ends it
+ * @throws LUKS_DAMAGED for anything but one object, nested no deeper than the format's own library reads
+ */
+export function parseMetadata(bytes: Buffer): JsonObject {
+  // As cryptsetup has it: no space in front.
+  if (bytes[0] !== OPEN) throw damaged('LUKS2 metadata: it does not begin with a brace');
   let depth = 0;
   let quoted = false;
-  for (let i = 0; i < text.length; i++) {
-    const c = text[i];
+  for (let i = 0; i < bytes.length; i++) {
+    const c = bytes[i];
     if (quoted) {
-      if (c === '\\') i++;
-      else if (c === '"') quoted = false;
-    } else if (c === '"') quoted = true;
-    else if (c === '{' || c === '[') {
+      if (c === BACKSLASH) i++;
+      else if (c === QUOTE) quoted = false;
+    } else if (c === QUOTE) quoted = true;
+    else if (c === OPEN || c === OPEN_LIST) {
       if (++depth > MAX_DEPTH) throw damaged(`LUKS2 metadata: nested more than ${MAX_DEPTH} deep`);
-    } else if (c === '}' || c === ']') depth--;
+    } else if (c === CLOSE || c === CLOSE_LIST) depth--;
   }
   let value: Json;
   try {
-    value = JSON.parse(text) as Json;
+    value = JSON.parse(bytes.toString('utf8')) as Json;
   } catch {
     // V8's message quotes what it read, which may be anything.
     throw damaged('LUKS2 metadata: it is not JSON');
@@ -93,13 +102,16 @@ export function base64(value: Json | undefined, path: string, least: number): Bu
   return bytes;
 }
 
+/** In one way only, so that no entry has two names. */
+const NUMBER = /^(0|[1-9]\d{0,3})$/;
+
 /** The entries of an object whose keys are numbers, by number. */
 export function numbered(value: Json | undefined, path: string): [id: number, value: JsonObject][] {
   const entries = Object.entries(object(value, path));
   if (entries.length > MAX_ENTRIES) throw wrong(path, `has more than ${MAX_ENTRIES} entries`);
   return entries
     .map(([key, one]): [number, JsonObject] => {
-      if (!/^(0|[1-9]\d{0,3})$/.test(key)) throw wrong(path, 'has a name that is no number');
+      if (!NUMBER.test(key)) throw wrong(path, 'has a name that is no number');
       return [Number(key), object(one, `${path}.${key}`)];
     })
     .sort(([a], [b]) => a - b);
@@ -108,7 +120,7 @@ export function numbered(value: Json | undefined, path: string): [id: number, va
 /** References to entries of another object. */
 export function references(value: Json | undefined, path: string, known: ReadonlySet<number>): number[] {
   return texts(value, path).map((name) => {
-    const id = /^\d{1,4}$/.test(name) ? Number(name) : -1;
+    const id = NUMBER.test(name) ? Number(name) : -1;
     if (!known.has(id)) throw wrong(path, 'names an entry that is not there');
     return id;
   });

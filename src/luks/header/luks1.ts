@@ -4,6 +4,7 @@
  * Room `luks`. Source: LUKS1 On-Disk Format Specification 1.2.3.
  */
 import { damaged } from '../errors.js';
+import { STRIPES } from '../keyslot/af.js';
 import { fieldText } from './binary.js';
 import type { Keyslot, LuksHeader } from './model.js';
 
@@ -13,7 +14,6 @@ const SLOTS = 8;
 const SLOTS_AT = 208;
 const SLOT_BYTES = 48;
 const ACTIVE = 0x00ac71f3;
-const INACTIVE = 0x0000dead;
 const DIGEST_BYTES = 20;
 const SALT_BYTES = 32;
 const NAME_BYTES = 32;
@@ -40,15 +40,15 @@ export function decodeLuks1(bytes: Buffer): LuksHeader {
   for (let id = 0; id < SLOTS; id++) {
     const at = SLOTS_AT + id * SLOT_BYTES;
     const state = bytes.readUInt32BE(at);
-    if (state !== ACTIVE && state !== INACTIVE) throw fail(`keyslot ${id} is neither in use nor free`);
     const offset = bytes.readUInt32BE(at + 40) * SECTOR;
     const stripes = bytes.readUInt32BE(at + 44);
     const size = Math.ceil((stripes * keyBytes) / SECTOR) * SECTOR;
     areas.push({ id, offset, end: offset + size });
-    if (state === INACTIVE) continue;
+    if (stripes < STRIPES) throw fail(`keyslot ${id} has ${stripes} stripes, not ${STRIPES}`);
+    // Whatever else it says is free, as it is to cryptsetup: the format's word for that, or what is left of one.
+    if (state !== ACTIVE) continue;
     const slotIterations = bytes.readUInt32BE(at + 4);
     if (slotIterations < 1) throw fail(`keyslot ${id} has no iterations`);
-    if (stripes < 1) throw fail(`keyslot ${id} has no stripes`);
     keyslots.push({
       type: 'luks1',
       id,

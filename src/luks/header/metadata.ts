@@ -15,7 +15,16 @@ import {
   wide,
   wrong,
 } from './checks.js';
-import type { Digest, JsonObject, Keyslot, KeyslotKdf, LuksHeader, Segment, Token } from './model.js';
+import {
+  type Digest,
+  isBackup,
+  type JsonObject,
+  type Keyslot,
+  type KeyslotKdf,
+  type LuksHeader,
+  type Segment,
+  type Token,
+} from './model.js';
 
 const UINT32 = 2 ** 32 - 1;
 /** cryptsetup's own limit for a volume key, LUKS2_MAX key of 512 bytes. */
@@ -44,13 +53,10 @@ export function readMetadata(metadata: JsonObject, headerBytes: number): Parts {
   const parts = new Set(segments.map(({ id }) => id));
   const digests = numbered(metadata['digests'], 'digests').map(([id, one]) => digest(id, one, slots, parts));
   const tokens = numbered(metadata['tokens'], 'tokens').map(([id, one]) => token(id, one, slots));
-  for (const { id, type } of segments) {
-    if (type === 'crypt' && !digests.some((one) => one.segments.includes(id))) {
-      throw wrong(`segments.${id}`, 'has no digest');
-    }
-  }
   const metadataBytes = 2 * headerBytes + keyslotsBytes;
   checkAreas(keyslots, 2 * headerBytes, metadataBytes);
+  checkDigests(digests, keyslots, segments);
+  checkSegments(segments);
   const starts = segments.filter(({ type }) => type === 'crypt').map(({ offset }) => offset);
   // An offset of 0 is that of a detached header.
   if (starts.length > 0 && !starts.includes(0) && Math.min(...starts) < metadataBytes) {
@@ -157,14 +163,16 @@ function segment(id: number, own: JsonObject): Segment {
   }
   if ((bytes ?? 0) % sectorBytes !== 0) throw wrong(`${at}.size`, 'is not a multiple of the sector');
   const integrity =
-    own['integrity'] === undefined ? undefined : object(own['integrity'], `${at}.integrity`)['type'];
+    own['integrity'] === undefined
+      ? undefined
+      : text(object(own['integrity'], `${at}.integrity`)['type'], `${at}.integrity.type`);
   return {
     ...base,
     crypt: {
       encryption: text(own['encryption'], `${at}.encryption`),
       sectorBytes,
       ivTweak: wide(own['iv_tweak'], `${at}.iv_tweak`),
-      ...(integrity === undefined ? {} : { integrity: text(integrity, `${at}.integrity.type`) }),
+      ...(integrity === undefined ? {} : { integrity }),
     },
   };
 }
@@ -203,6 +211,40 @@ function token(id: number, own: JsonObject, slots: ReadonlySet<number>): Token {
     type: text(own['type'], `${at}.type`),
     keyslots: references(own['keyslots'], `${at}.keyslots`, slots),
   };
+}
+
+/** What is encrypted has one key, and a keyslot holds one. */
+function checkDigests(
+  digests: readonly Digest[],
+  keyslots: readonly Keyslot[],
+  segments: readonly Segment[],
+): void {
+  const check = (at: string, needed: boolean, count: number): void => {
+    if (count === 0 && needed) throw wrong(at, 'has no digest');
+    if (count > 1) throw wrong(at, 'has more than one digest');
+  };
+  for (const { id, type } of segments) {
+    check(`segments.${id}`, type === 'crypt', digests.filter((one) => one.segments.includes(id)).length);
+  }
+  for (const { id, type } of keyslots) {
+    check(`keyslots.${id}`, type === 'luks2', digests.filter((one) => one.keyslots.includes(id)).length);
+  }
+}
+
+/** Segments follow one another by number, share no byte, and only the last may go to the end. Those of a re-encryption stand behind them. */
+function checkSegments(segments: readonly Segment[]): void {
+  const data = segments.filter(({ flags }) => !isBackup(flags));
+  for (const [i, { id, offset, bytes }] of data.entries()) {
+    if (id !== i) throw wrong('segments', `has no entry ${i}`);
+    if (bytes === undefined && i < data.length - 1)
+      throw wrong(`segments.${id}.size`, 'is open, and others follow');
+    const end = offset + (bytes ?? Number.POSITIVE_INFINITY);
+    const other = data.find(
+      (one) =>
+        one.id > id && one.offset < end && offset < one.offset + (one.bytes ?? Number.POSITIVE_INFINITY),
+    );
+    if (other) throw wrong(`segments.${other.id}`, `overlaps segment ${id}`);
+  }
 }
 
 function checkAreas(keyslots: readonly Keyslot[], from: number, to: number): void {

@@ -85,6 +85,10 @@ export interface Segment {
   };
 }
 
+/** A segment that an unfinished re-encryption may need, and that is no part of the data. */
+export const isBackup = (flags: readonly string[]): boolean =>
+  flags.some((flag) => flag.startsWith('backup-'));
+
 export interface Token {
   readonly id: number;
   readonly type: string;

@@ -114,9 +114,9 @@ function readCopy(source: Source, name: CopyName, offset: number): Copy {
   const area = header.subarray(BINARY_BYTES);
   const end = area.indexOf(0);
   if (end < 0) throw damaged(`LUKS2 ${name} header: its metadata has no end`);
-  if (area.subarray(end).some((byte) => byte !== 0)) {
+  if (!area.subarray(end).equals(Buffer.alloc(area.length - end))) {
     throw damaged(`LUKS2 ${name} header: there is something behind its metadata`);
   }
-  const metadata = parseMetadata(area.toString('utf8', 0, end));
+  const metadata = parseMetadata(area.subarray(0, end));
   return { binary, metadata, parts: readMetadata(metadata, binary.headerBytes) };
 }

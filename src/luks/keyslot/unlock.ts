@@ -8,7 +8,13 @@ import { timingSafeEqual } from 'node:crypto';
 import { HwcryptError } from '../../errors.js';
 import type { Router } from '../../routing/router.js';
 import { damaged, unsupported } from '../errors.js';
-import { type Digest, type LuksHeader, opensByPassphrase, type PassphraseKeyslot } from '../header/model.js';
+import {
+  type Digest,
+  isBackup,
+  type LuksHeader,
+  opensByPassphrase,
+  type PassphraseKeyslot,
+} from '../header/model.js';
 import type { Source } from '../header/read.js';
 import { SectorCipher } from '../sectors/cipher.js';
 import { parseSpecification } from '../sectors/specification.js';
@@ -55,10 +61,6 @@ export function dataDigest(header: LuksHeader): Digest {
   if (found.type !== 'pbkdf2') throw unsupported('the type of the digest is not supported');
   return found;
 }
-
-/** A segment that an unfinished re-encryption may need, and that is no part of the data. */
-export const isBackup = (flags: readonly string[]): boolean =>
-  flags.some((flag) => flag.startsWith('backup-'));
 
 /** The keyslots to be tried, in their order. @throws LUKS_NO_KEYSLOT */
 function candidates(header: LuksHeader, digest: Digest, only: number | undefined): PassphraseKeyslot[] {

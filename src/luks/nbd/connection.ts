@@ -46,7 +46,16 @@ export const MAX_REQUEST_BYTES = 32 * 2 ** 20;
 const MAX_OPTION_BYTES = 8192;
 const ZEROES_BYTES = 2 ** 20;
 
+/** As long as qemu-nbd lets it take. */
+const HANDSHAKE_MS = 10_000;
+
 class Hangup extends Error {}
+
+/** Nothing more fits where the image lies: a sparse file in a full file system. The protocol counts a quota among it. */
+function isFull(error: unknown): boolean {
+  const { cause } = error as { cause?: NodeJS.ErrnoException };
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(cause?.code ?? '');
+}
 
 /** Serves until the client goes. Never throws. @param failed is told of what the disk said */
 export async function serveConnection(
@@ -54,13 +63,19 @@ export async function serveConnection(
   disk: Served,
   exportName: string,
   failed: (error: Error) => void,
+  handshakeMs = HANDSHAKE_MS,
 ): Promise<void> {
   const connection = new Connection(stream, disk, exportName, failed);
+  // Whoever connects and says nothing, or goes on asking for options, takes the place of somebody else.
+  const timer = setTimeout(() => stream.destroy(), handshakeMs);
   try {
-    if (await connection.negotiate()) await connection.transmit();
+    const ready = await connection.negotiate();
+    clearTimeout(timer);
+    if (ready) await connection.transmit();
   } catch (error) {
     if (!(error instanceof Hangup)) failed(error as Error);
   } finally {
+    clearTimeout(timer);
     stream.destroy();
   }
 }
@@ -181,17 +196,18 @@ class Connection {
     }
     let error = 0;
     try {
-      data = this.#work(request, data);
+      data = await this.#work(request, data);
     } catch (cause) {
+      if (cause instanceof Hangup) throw cause;
       this.#failed(cause as Error);
-      error = ERROR.io;
+      error = isFull(cause) ? ERROR.noSpace : ERROR.io;
     }
     await this.#send(reply(cookie, error), ...(command === COMMAND.read && error === 0 ? [data] : []));
   }
 
   #problem({ command, flags, offset, length }: Request): number | undefined {
     const { bytes, readOnly } = this.#disk;
-    if (!(Object.values(COMMAND) as number[]).includes(command)) return ERROR.unsupported;
+    if (!(Object.values(COMMAND) as number[]).includes(command)) return ERROR.invalid;
     if ((flags & ~(COMMAND_FLAG.fua | COMMAND_FLAG.noHole)) !== 0) return ERROR.invalid;
     if (command === COMMAND.flush) return undefined;
     const writing = command !== COMMAND.read;
@@ -201,7 +217,7 @@ class Connection {
     return undefined;
   }
 
-  #work({ command, flags, offset, length }: Request, data: Buffer): Buffer {
+  async #work({ command, flags, offset, length }: Request, data: Buffer): Promise<Buffer> {
     const disk = this.#disk;
     const at = Number(offset);
     if (command === COMMAND.read) {
@@ -213,6 +229,9 @@ class Connection {
     if (command === COMMAND.writeZeroes) {
       for (let done = 0; done < length; done += ZEROES_BYTES) {
         disk.write(Buffer.alloc(Math.min(ZEROES_BYTES, length - done)), at + done);
+        // Up to 4 GiB in one request: the others shall not wait for all of it.
+        await new Promise((resolve) => setImmediate(resolve));
+        if (this.#ended) throw new Hangup();
       }
     }
     if (command === COMMAND.flush || (flags & COMMAND_FLAG.fua) !== 0) disk.flush();

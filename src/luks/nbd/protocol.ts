@@ -34,7 +34,7 @@ export const FLAG = {
 
 export const COMMAND = { read: 0, write: 1, disconnect: 2, flush: 3, writeZeroes: 6 } as const;
 export const COMMAND_FLAG = { fua: 1, noHole: 2 } as const;
-export const ERROR = { permission: 1, io: 5, invalid: 22, noSpace: 28, unsupported: 95 } as const;
+export const ERROR = { permission: 1, io: 5, invalid: 22, noSpace: 28 } as const;
 
 export const OPTION_HEADER_BYTES = 16;
 export const REQUEST_BYTES = 28;

@@ -4,8 +4,7 @@
  * Room `luks`. Plain data, since it goes from thread to thread.
  */
 import { damaged, unsupported } from '../errors.js';
-import type { Digest, LuksHeader, Segment } from '../header/model.js';
-import { isBackup } from '../keyslot/unlock.js';
+import { type Digest, isBackup, type LuksHeader, type Segment } from '../header/model.js';
 import { COUNTED_BYTES } from '../sectors/cipher.js';
 
 export interface Piece {

@@ -129,9 +129,11 @@ const LOOKED_AT_BYTES = 2 ** 20;
 
 /** What somebody may still want is not overwritten unasked. */
 function refuseContent(target: string, given: Given): void {
-  if (given.has('force') || !existsSync(target)) return;
+  if (!existsSync(target)) return;
   const device = Device.open(target);
   try {
+    if (device.block) Device.open(target, 'alone').close();
+    if (given.has('force')) return;
     const start = device.readAt(0, LOOKED_AT_BYTES);
     if (start.every((byte) => byte === 0)) return;
     throw new HwcryptError(
@@ -161,7 +163,7 @@ async function make(target: string, options: FormatOptions, bytes: number): Prom
 }
 
 async function overDevice(target: string, options: FormatOptions): Promise<Luks2Header> {
-  const device = Device.open(target, 'write');
+  const device = Device.open(target, 'alone');
   try {
     let old: Luks2Header | undefined;
     try {
