@@ -94,7 +94,7 @@ const CHIPS: readonly Chip[] = [
     engine: 'rockchip',
     aes: true,
   },
-  { name: 'Rockchip RK356x/RK3588', words: /\brk35(?:6[0-9]|88|28|76)/i, aes: true },
+  { name: 'Rockchip RK356x/RK3588', words: /\brk35(?:6[0-9]|88|28|76)/i, engine: 'rockchip', aes: true },
   {
     name: 'Allwinner A10/A13/A20',
     words: /\b(?:sun[47]i|allwinner a(?:10|13|20))\b|\bcubieboard/i,

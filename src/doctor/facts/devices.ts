@@ -65,7 +65,21 @@ export function readDevices(document: Document): Devices {
   const troubles: LogTrouble[] = [];
   const loadedDrivers: string[] = [];
   const registered = new Map<string, string[]>();
+  /** The node of a device tree's source that is open, and the engine that it is, once its `compatible` was read. */
+  let node: { name: string; device?: Device } | undefined;
   for (const line of document.lines) {
+    const opens = /^(?:[\w-]{1,40}: )?([\w-]{1,40}@[0-9a-f]{1,16}) \{$/i.exec(line.text)?.[1];
+    if (opens !== undefined) node = { name: canonical(opens) };
+    const compatible = node && /^compatible = (".{1,200}");?$/.exec(line.text)?.[1];
+    if (node && compatible !== undefined) {
+      const engine = byCompatible(compatible);
+      if (engine) {
+        node.device = { engine, name: node.name, quote: document.quote(line) };
+        if (!devices.has(node.name)) devices.set(node.name, node.device);
+      }
+    }
+    if (node?.device && /^status = "(?:disabled|fail|reserved)"/.test(line.text))
+      devices.set(node.name, { ...node.device, disabled: true, quote: document.quote(line) });
     const said = registrationOf(line);
     if (said) {
       const names = registered.get(said.engine.id) ?? [];
@@ -89,8 +103,27 @@ export function readDevices(document: Document): Devices {
     if (trouble) troubles.push({ ...trouble, subject: redact(trouble.subject, 64) });
     if (line.section === 'drivers') loadedDrivers.push(line.text);
   }
+  const stalled = stallOf(document, devices);
+  if (stalled) troubles.push(stalled);
   const { growth, interrupts } = readEngineInterrupts(document);
   return { devices: [...devices.values()], registered, troubles, growth, interrupts, loadedDrivers };
+}
+
+/** A CPU that stands still in an engine's interrupt, or in its thread: `Comm: irq/20-1e004000`. */
+function stallOf(document: Document, devices: ReadonlyMap<string, Device>): LogTrouble | undefined {
+  if (
+    !document.lines.some(({ text }) =>
+      /\bself-detected stall\b|\bsoft lockup\b|\bblocked for more than\b/.test(text),
+    )
+  )
+    return undefined;
+  for (const line of document.lines) {
+    const task = /\bComm: irq\/\d{1,4}-([\w.]{4,40})/.exec(line.text)?.[1];
+    const device =
+      task && [...devices.values()].find(({ name }) => name.startsWith(task) || task.startsWith(name));
+    if (device) return { kind: 'crash', subject: device.engine.modules[0]!, quote: document.quote(line) };
+  }
+  return undefined;
 }
 
 /** `sun8i-ce 1904000.crypto: Register cbc(aes)`, `caam 2100000.caam: cbc-aes-caam`. */
@@ -230,6 +263,10 @@ function troubleOf(line: DocumentLine, document: Document): LogTrouble | undefin
   if (PROBE.test(text)) {
     const engine = engineSpeaking(text);
     if (engine) return { kind: 'probe', subject: engine.name, ...number, quote: quote() };
+    // An engine that no table knows: its driver's name says what it is.
+    const unknown =
+      /\b([\w-]{0,24}(?:crypto|cryp|[-_]aes|[-_]sha)[\w-]{0,12}): probe of \S{1,60} failed/.exec(text)?.[1];
+    if (unknown !== undefined) return { kind: 'probe', subject: unknown, ...number, quote: quote() };
   }
   if (FAULT.test(text)) {
     const engine = ENGINES.find((one) => speaks(one, text));
@@ -240,7 +277,7 @@ function troubleOf(line: DocumentLine, document: Document): LogTrouble | undefin
 
 /** What a driver, or the kernel for it, says when a device cannot be taken into use. */
 const PROBE =
-  /\bprobe(?: of \S{1,80})?(?: \S{1,40})? failed|\bfailed to (?:probe|init|register|enable|start|load)|\bfailed to (?:get|request|map) .{0,30}\b(?:clocks?|clk|resets?|irq|interrupt|regulator|memory|resource|phy|dma|channel|region)\b|probe with driver .{1,60} failed|unable to access the device|there are no available CCPs|deferred probe pending/i;
+  /\bprobe(?: of \S{1,80})?(?: \S{1,40})? failed|\b(?:unable|cannot|could not|can't) (?:to )?(?:request|get|map|init\w*|start|enable|allocate|find) .{0,60}|\bfailed to (?:probe|init|register|enable|start|load)|\bfailed to (?:get|request|map) .{0,30}\b(?:clocks?|clk|resets?|irq|interrupt|regulator|memory|resource|phy|dma|channel|region)\b|probe with driver .{1,60} failed|unable to access the device|there are no available CCPs|deferred probe pending/i;
 
 /** Errors of work that an engine had taken. */
 const FAULT =

@@ -84,6 +84,12 @@ export function readDisks(document: Document): Disks {
     if (begins || begin) flush();
     if (begins || begin || /^Version:\s+[12]$/.test(text))
       header ??= { memoryKiB: [], flags: [], quote: document.quote(line) };
+    // Quoted within a sentence.
+    const told = header ? undefined : /\S.*\bsector: (512|4096) \[bytes\]/.exec(text)?.[1];
+    if (told !== undefined) {
+      const quote = document.quote(line);
+      headers.push({ sectorBytes: { value: Number(told), quote }, memoryKiB: [], flags: [], quote });
+    }
     if (header) readHeaderLine(header, line, document);
   }
   flush();

@@ -107,7 +107,10 @@ function isAnything({
     openssl.loadFailures.size + openssl.files.size + openssl.configured.size > 0 ||
     openssl.noEngineSupport !== undefined ||
     disks.tables.length + disks.headers.length + disks.block.length > 0 ||
-    messages.length + vpn.length + secrets.length > 0 ||
+    // A word of wrong data, or an engine's name, tells nothing by itself.
+    messages.some(({ code }) => code !== 'IN_USE' && code !== 'WRONG_DATA') ||
+    ['IN_USE', 'WRONG_DATA'].every((word) => messages.some(({ code }) => code === word)) ||
+    vpn.length + secrets.length > 0 ||
     results.sets.length > 0
   );
 }
@@ -123,12 +126,12 @@ function distinct<T extends { readonly quote: Quote }>(items: readonly T[]): T[]
 }
 
 function mergeDevices(all: readonly Devices[]): Devices {
+  const devices = new Map<string, Devices['devices'][number]>();
+  // A node in one text and its driver's words in another are one device; of two answers the first text's counts.
+  for (const device of all.flatMap((one) => one.devices))
+    devices.set(device.name, { ...device, ...devices.get(device.name) });
   return {
-    devices: [
-      ...new Map(
-        all.toReversed().flatMap(({ devices }) => devices.map((device) => [device.name, device])),
-      ).values(),
-    ],
+    devices: [...devices.values()],
     registered: new Map(
       all.flatMap(({ registered }) => [...registered].map(([id, names]) => [id, names] as const)),
     ),

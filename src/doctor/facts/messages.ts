@@ -41,6 +41,20 @@ export type MessageCode =
   | 'MODULE_ABSENT'
   /** modprobe, insmod: the module is there and its start failed. */
   | 'MODULE_REFUSED'
+  /** dmsetup's ioctl was refused; the log says why. */
+  | 'DM_RELOAD'
+  /** dm-crypt does not know an option of the table. */
+  | 'DM_OPTION'
+  /** `bad decrypt` of openssl enc. */
+  | 'BAD_DECRYPT'
+  /** Somebody tells of wrong or lost data. */
+  | 'WRONG_DATA'
+  /** An accelerator in use is told of: an engine set, cryptodev, a driver's name. */
+  | 'IN_USE'
+  /** AF_ALG: EOPNOTSUPP. */
+  | 'ALG_UNSUPPORTED'
+  /** AF_ALG: a request is refused with EINVAL. */
+  | 'ALG_SEND_EINVAL'
   /** The network card's own IPsec offload. */
   | 'NIC_OFFLOAD'
   /** A secure element, a TPM: keys and signatures, no bulk encryption. */
@@ -83,13 +97,32 @@ const MESSAGES: readonly (readonly [MessageCode, RegExp])[] = [
     'DM_TARGET',
     /\bcrypt: unknown target type|Cannot initialize device-mapper\b|\/dev\/mapper\/control: open failed|Is dm_mod kernel module loaded/,
   ],
+  ['DM_OPTION', /\bcrypt: Invalid feature arguments|\bcrypt: Invalid number of feature args/],
+  [
+    'DM_RELOAD',
+    /\bdevice-mapper: (?:reload|create|table) ioctl\b.{0,80}\bfailed: (?:Invalid argument|No such file)/,
+  ],
+  ['BAD_DECRYPT', /^bad decrypt$|\bbad decrypt:|EVP_DecryptFinal_ex:bad decrypt|\berror:.{0,60}:bad decrypt/],
+  [
+    'WRONG_DATA',
+    /(?<!\b(?:no|without|any|never) (?:\w{1,12} )?)(?:\bgarbage\b|\bdata (?:integrity|corruption)\b|\bcorrupt(?:ed|s|ion)\b|\bwrong (?:ciphertext|results?|output)\b|\bsilently drops\b|\bnot (?:encrypted|decrypted)(?:\/decrypted)? correctly)/i,
+  ],
+  [
+    'IN_USE',
+    /\bengine ["“]?(?:padlock|devcrypto|cryptodev|afalg|qat\w*)["”]? set\b|\b(?:cryptodev|devcrypto|crypto[-_]safexcel|marvell[-_]cesa|sa2ul|omap[-_]aes|rk_crypto|qcrypto|caam_jr|eip93)\b|\bengine padlock\b/i,
+  ],
+  [
+    'ALG_SEND_EINVAL',
+    /\bsendmsg\b.{0,30}\b\w{2,12}\(\w{2,12}\) failed.{0,12}(?:errno[=: ]{0,3}22\b|EINVAL|Invalid argument)/,
+  ],
+  ['ALG_UNSUPPORTED', /\baf[-_]alg\b.{0,80}(?:errno[=: ]{0,3}95\b|Operation not supported|EOPNOTSUPP)/i],
   [
     'OTHER_KERNEL',
     /^\*?\s{0,4}kernel \(= ?\S{3,60}\)|\bpkg_hash_check_unresolved: .{0,60}kernel \(=|incompatible with the architectures|masked in: .{0,40}kernel=/,
   ],
   [
     'MODULE_REFUSED',
-    /\bcould not insert (?:module )?['"‘]?([\w./-]{2,80}?)(?:\.ko\S{0,4})?['"’]?:|\b(?:modprobe|insmod): (?:can't (?:load|insert)(?: module)?|ERROR:.{0,20}insert) ['"]?([\w./-]{2,80}?)(?:\.ko)?['"]?(?: \([\w./-]{1,120}\))?: (?!No such file)|\binsmod: can't insert ['"]?([\w./-]{2,80}?)(?:\.ko)?['"]?: (?!No such file)/,
+    /\bError inserting ([\w./-]{2,80}?) \([\w./+-]{1,160}\): (?!No such file)|\bcould not insert (?:module )?['"‘]?([\w./-]{2,80}?)(?:\.ko\S{0,4})?['"’]?:|\b(?:modprobe|insmod): (?:can't (?:load|insert)(?: module)?|ERROR:.{0,20}insert) ['"]?([\w./-]{2,80}?)(?:\.ko)?['"]?(?: \([\w./-]{1,120}\))?: (?!No such file)|\binsmod: can't insert ['"]?([\w./-]{2,80}?)(?:\.ko)?['"]?: (?!No such file)/,
   ],
   [
     'MODULE_ABSENT',
@@ -158,6 +191,8 @@ export function readMessages(document: Document): Message[] {
           quote: document.quote(line),
         });
       seen.add(key);
+      // A line that names an engine may say more.
+      if (code === 'WRONG_DATA' || code === 'IN_USE') continue;
       break;
     }
   }

@@ -81,8 +81,9 @@ export function readModules(document: Document): Modules {
     if ((section === undefined || section === 'cmdline') && /_?blacklist=/.test(text))
       for (const found of parseCommandLine(text)) rules.push({ ...found, quote: quote() });
     if (section === undefined || section === 'config') {
-      const set = /^(CONFIG_[A-Z0-9_]{2,80})=([ynm]|"[^"]{0,80}"|\d{1,12})$/.exec(text);
-      const unset = set ? undefined : /^# (CONFIG_[A-Z0-9_]{2,80}) is not set$/.exec(text);
+      // In a patch the new value counts.
+      const set = /^\+?(CONFIG_[A-Z0-9_]{2,80})=([ynm]|"[^"]{0,80}"|\d{1,12})$/.exec(text);
+      const unset = set ? undefined : /^\+?# (CONFIG_[A-Z0-9_]{2,80}) is not set$/.exec(text);
       const name = set?.[1] ?? unset?.[1];
       if (name !== undefined && !config.has(name))
         config.set(name, { value: set?.[2] ?? 'n', quote: quote() });

@@ -63,7 +63,7 @@ export interface Openssl {
 
 /** Engines of OpenSSL that hand work to hardware; others (`dynamic`, `rdrand`, `pkcs11`) do not concern the doctor. */
 export const HARDWARE_ENGINE =
-  /^(?:devcrypto|cryptodev|afalg(?:_sync)?|af_alg|qat(?:engine|-hw|-sw)?|uadk(?:_engine)?)$/;
+  /^(?:devcrypto|cryptodev|afalg(?:_sync)?|af_alg|qat(?:engine|-hw|-sw)?|uadk(?:_engine)?|kae|padlock|ubsec|aesni)$/;
 
 const VERSION =
   /^(?:\S{0,60}:\s)?(?:(?:Open|Libre)SSL (\d{1,2}\.\d{1,2}(?:\.\d{1,3})?[a-z]{0,3}(?:-\S{1,20})?)\b(?!.{0,40}\bcommand)|version: (\d{1,2}\.\d{1,2}\.\d{1,3}\S{0,20}))/;
@@ -178,7 +178,11 @@ export function readOpenssl(document: Document): Openssl {
     asked = /\s-engine\s+["']?([a-z][\w-]{1,30})/i.exec(text)?.[1] ?? asked;
     // OpenSSL 1.1.0 says this, and what it then measures is its own code.
     if (/^can't use that engine$/.test(text) && asked !== undefined) fail(asked, 'refused', quote());
-    if (/\bqat_engine_init:|\/dev\/qat_dev_processes|\bThere is 0 QAT acceleration device/.test(text))
+    if (
+      /\bqat_engine_init:|\/dev\/qat_dev_processes|\bThere is 0 QAT acceleration device|\b(?:icp|qat)_dev\d.{0,160}\bstate ?[=:] ?down\b/.test(
+        text,
+      )
+    )
       fail(asked?.startsWith('qat') ? asked : 'qat', 'refused', quote());
     const unknown =
       /\bENGINE_by_id\(["']?([\w-]{2,30})["']?\) failed|\bno such engine\b.{0,120}\bid=([\w-]{2,30})/.exec(

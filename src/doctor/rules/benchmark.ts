@@ -43,6 +43,8 @@ const userTime: Rule = {
     const real = rows.map(
       ({ requestBytes, bytesPerSecond }) => `${requestBytes} B ${megabytesPerSecond(bytesPerSecond!)}`,
     );
+    // Without counts the rate is the claim itself, and nothing shows that it is wrong.
+    if (worst?.claimedBytesPerSecond && worst.claimedBytesPerSecond < worst.bytesPerSecond! * 1.2) return [];
     const factor = worst?.claimedBytesPerSecond
       ? times(worst.claimedBytesPerSecond / worst.bytesPerSecond!)
       : undefined;

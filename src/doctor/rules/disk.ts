@@ -22,7 +22,12 @@ function disksOf({
       quote,
     })),
     ...facts.disks.headers.flatMap(({ version, cipher, sectorBytes }) => {
-      if (!cipher) return [];
+      if (!cipher) {
+        const told = sectorBytes?.value;
+        return told === undefined
+          ? []
+          : [{ cipher: 'unknown', sectorBytes: told, quote: sectorBytes!.quote }];
+      }
       const [, name, mode] = /^([a-z0-9_]+)-(cbc|xts)\b/.exec(cipher.value) ?? [];
       return [
         {
@@ -271,6 +276,7 @@ const tableOptions: Rule = {
   about: 'options of a mapping that miss, contradict or help little',
   examine: (subject) => {
     const { tables } = subject.facts.disks;
+    const unknown = subject.facts.messages.find(({ code }) => code === 'DM_OPTION');
     const miscounted = tables.find(({ countedOptions }) => countedOptions !== undefined);
     const queues = tables.find(
       ({ options, kernelName }) =>
@@ -279,6 +285,32 @@ const tableOptions: Rule = {
         usedEngine(subject, kernelName) !== undefined,
     );
     return [
+      ...(unknown
+        ? [
+            {
+              kind: 'problem' as const,
+              weight: 82.6,
+              sureness: 'likely' as const,
+              verdict:
+                'dm-crypt of this kernel does not know an option that the mapping asks for, so the mapping is refused or comes up without it',
+              details: [
+                'no_read_workqueue and no_write_workqueue need Linux 5.9, sector_size needs 4.12, same_cpu_crypt and submit_from_crypt_cpus 4.0. They are for speed: the data is the same without them.',
+              ],
+              evidence: [unknown.quote],
+              steps: [
+                {
+                  text: 'Compare',
+                  commands: [
+                    'uname -r',
+                    'dmsetup targets | grep crypt',
+                    'cryptsetup luksDump DEVICE | grep -i flags',
+                  ],
+                },
+                { text: 'Open it without them', commands: ['cryptsetup refresh --persistent NAME'] },
+              ],
+            },
+          ]
+        : []),
       ...(miscounted
         ? [
             {
@@ -311,8 +343,13 @@ const unusable: Rule = {
   topic: 'disk',
   about: 'the kernel lacks dm-crypt or the cipher of the disk, so the mapping is refused',
   examine: ({ facts }) => {
-    const target = facts.messages.find(({ code }) => code === 'DM_TARGET');
-    const cipher = facts.messages.find(({ code }) => code === 'DM_CIPHER');
+    const unset = facts.modules.config.get('CONFIG_DM_CRYPT');
+    const refused = facts.messages.find(({ code }) => code === 'DM_RELOAD');
+    const target =
+      facts.messages.find(({ code }) => code === 'DM_TARGET') ??
+      (refused && unset?.value === 'n' ? { quote: unset.quote } : undefined);
+    const option = facts.messages.some(({ code }) => code === 'DM_OPTION' || code === 'SECTOR_MISALIGNED');
+    const cipher = facts.messages.find(({ code }) => code === 'DM_CIPHER') ?? (option ? undefined : refused);
     const found = target ?? cipher;
     if (!found) return [];
     const named =

@@ -20,6 +20,8 @@ const NEEDS: Readonly<Record<string, string>> = {
   qat: QAT_NEEDS,
   qatengine: QAT_NEEDS,
   'qat-hw': QAT_NEEDS,
+  padlock:
+    'a VIA or Zhaoxin CPU with PadLock, and an OpenSSL that was built with the code for it (long only for 32 bits)',
 };
 
 const asksForEngine = ({ facts }: Case): boolean =>
@@ -666,6 +668,76 @@ const large: Rule = {
   },
 };
 
+const badDecrypt: Rule = {
+  id: 'bad-decrypt',
+  topic: 'openssl',
+  about: '`bad decrypt` without an engine: another passphrase, digest or key derivation than at encryption',
+  examine: ({ facts, hardware }) => {
+    const bad = facts.messages.find(({ code, asked }) => code === 'BAD_DECRYPT' && asked);
+    const used = facts.messages.some(({ code, asked }) => code === 'IN_USE' && asked);
+    if (!bad || used || hardware.length > 0) return [];
+    return [
+      {
+        kind: 'problem',
+        weight: 71.8,
+        sureness: 'possible',
+        verdict:
+          '“bad decrypt” is no matter of hardware as a rule: the passphrase, or the digest that makes the key of it, is another one than at encryption',
+        details: [
+          'OpenSSL 1.1.0 changed the digest from MD5 to SHA-256, and -pbkdf2 makes another key than without. Two programs that ask for the same passphrase may so have two keys.',
+        ],
+        evidence: [bad.quote],
+        steps: [
+          {
+            text: 'Try the older digest, and the options of the program that encrypted',
+            commands: [
+              'openssl enc -d -aes-256-cbc -md md5 -in FILE -out OUT',
+              'hwcrypt enc -d -aes-256-cbc -md md5 -in FILE -out OUT',
+            ],
+          },
+        ],
+      },
+    ];
+  },
+};
+
+const wrong: Rule = {
+  id: 'engine-wrong-results',
+  topic: 'driver',
+  about: 'wrong or lost data is told of, and an engine is in use: `bad decrypt`, garbage, corruption',
+  examine: ({ facts, hardware }) => {
+    const bad = facts.messages.find(({ code, asked }) => code === 'BAD_DECRYPT' && asked);
+    const data = facts.messages.find(({ code, asked }) => code === 'WRONG_DATA' && asked);
+    const used = facts.messages.find(({ code, asked }) => code === 'IN_USE' && asked);
+    const engine = used !== undefined || hardware.length > 0;
+    const found = bad ?? data;
+    if (!found || !engine) return [];
+    return [
+      {
+        kind: 'problem',
+        weight: bad ? 88.4 : 83.1,
+        sureness: 'possible',
+        verdict:
+          'The text tells of wrong or lost data while an engine is in use: take its driver out, and see whether the trouble goes with it, before anything else is written',
+        details: [
+          'Drivers of engines have such faults more often than software: IVs that are not carried on, keys of 192 and 256 bits, lengths at the end of a page. Data that was written with one may be readable only with it.',
+        ],
+        evidence: [found.quote, ...(used ? [used.quote] : [])],
+        steps: [
+          {
+            text: 'Compare the engine with software over the known answers and at random',
+            commands: ['hwcrypt selftest', 'dmesg | grep -i "alg:"'],
+          },
+          {
+            text: 'Take it out: OpenSSL without its engine, the kernel without the driver',
+            commands: ['OPENSSL_CONF=/dev/null openssl enc …', 'modprobe -r MODULE'],
+          },
+        ],
+      },
+    ];
+  },
+};
+
 export const opensslRules: readonly Rule[] = [
   notLoaded,
   removed,
@@ -681,4 +753,6 @@ export const opensslRules: readonly Rule[] = [
   covers,
   door,
   large,
+  badDecrypt,
+  wrong,
 ];

@@ -381,6 +381,32 @@ const small: Rule = {
       [{ text: 'See the lengths', commands: ['grep -A12 "^name *: cbc(aes)$" /proc/crypto'] }],
     );
     add(
+      'ALG_SEND_EINVAL',
+      'AF_ALG refuses the request (EINVAL): an IV of the wrong length, or data that is no multiple of the block',
+      [
+        'ECB takes no IV at all, and older kernels took one; CBC and XTS take 16 bytes. The length of each request must be a multiple of the cipher’s block.',
+      ],
+      [
+        {
+          text: 'See the length of the IV',
+          commands: ['grep -A12 "^name *: ecb(aes)$" /proc/crypto | grep ivsize'],
+        },
+      ],
+    );
+    add(
+      'ALG_UNSUPPORTED',
+      'The kernel’s driver behind this AF_ALG name does not do what was asked of it (EOPNOTSUPP)',
+      [
+        'Some engines’ drivers have keys or operations of their own: AES-GCM of ZynqMP takes keys of the device, hashes may be without import and export, which accept() needs.',
+      ],
+      [
+        {
+          text: 'See which driver it is, and try its name of portable code',
+          commands: ['grep -B1 -A8 "^driver" /proc/crypto | less', 'hwcrypt list kernel'],
+        },
+      ],
+    );
+    add(
       'BIND_EINVAL',
       'AF_ALG refuses the name (EINVAL): the kernel has the algorithm, and not as a type that a socket can ask for',
       [

@@ -127,3 +127,9 @@ test('what somebody loaded by hand before he measured is what he asks about', ()
   assert.equal(tried.id, 'benchmark-without-evp');
   assert.equal(tried.kind, 'problem');
 });
+
+test('tables without counts that nothing contradicts are not called wrong', () => {
+  const head = 'type  16 bytes  64 bytes  256 bytes  1024 bytes  8192 bytes\n';
+  const text = `sh# openssl speed aes-256-cbc\nOpenSSL 1.0.0 29 Mar 2010\n${head}aes-256 cbc  51000.00k  54000.00k  54800.00k  54900.00k  55200.00k\n\nthe same with openssl speed -engine aesni aes-256-cbc\n\nsh# openssl speed -evp aes-256-cbc\n${head}aes-256-cbc  403000.00k  420000.00k  424000.00k  425000.00k  426000.00k\n`;
+  assert.ok(!ids(text).includes('benchmark-by-user-time'));
+});

@@ -103,3 +103,9 @@ test('flags that a terminal has wrapped, and gocryptfs’s line', () => {
     'vm-hides-aes',
   );
 });
+
+test('beside an engine the guest’s missing instructions come second', () => {
+  const flags = 'flags\t\t: fpu vme de pse tsc msr hypervisor';
+  const found = finding('vm-hides-aes', flags, procCrypto(VIRTIO, ...GENERIC));
+  assert.deepEqual([found.kind, found.weight < 60], ['advice', true]);
+});

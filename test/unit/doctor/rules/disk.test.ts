@@ -145,3 +145,20 @@ test('out of memory for a keyslot, in the words of --debug', () => {
     ),
   );
 });
+
+test('an option that the kernel’s dm-crypt does not know; a kernel built without dm-crypt; sectors in a sentence', () => {
+  const option = 'device-mapper: table: 253:1: crypt: Invalid feature arguments';
+  assert.match(finding('dm-crypt-options', option).verdict, /does not know an option/);
+  assert.ok(!ids(option).includes('dm-crypt-cannot'));
+  assert.match(
+    diagnosed(
+      'device-mapper: reload ioctl on data failed: Invalid argument\n-CONFIG_DM_CRYPT=y\n+# CONFIG_DM_CRYPT is not set\n',
+    ).verdict,
+    /has no dm-crypt/,
+  );
+  assert.equal(
+    diagnosed('`cryptsetup luksDump` shows `sector: 512 [bytes]` on the data segment').findings[0]!.id,
+    'disk-sector-512',
+  );
+  assert.ok(!ids('it shows sector: 4096 [bytes] now', 'Linux version 6.6.1').includes('disk-sector-512'));
+});

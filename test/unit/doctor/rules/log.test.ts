@@ -111,3 +111,43 @@ test('firmware: the engine’s, and that of a Wi-Fi card', () => {
     ).includes('driver-failed-to-start'),
   );
 });
+
+test('a device tree’s source: the node and its status; what a vendor’s driver says', () => {
+  const node = (status: string): string =>
+    `crypto@fe380000 {\n\tcompatible = "rockchip,rk3568-crypto";\n\tstatus = "${status}";\n};\n`;
+  assert.match(
+    finding('driver-not-loaded', node('disabled')).verdict,
+    /Rockchip crypto engine is switched off in the device tree/,
+  );
+  assert.ok(!ids(node('okay'), 'Linux version 6.6.1').includes('driver-not-loaded'));
+  assert.equal(
+    diagnosed(node('okay'), '[   14.1] rk-crypto fe380000.crypto: CRYPTO Accelerator successfully registered')
+      .findings[0]!.id,
+    'engine-started',
+  );
+  assert.match(
+    finding(
+      'driver-failed-to-start',
+      '[    1.6] jh7110-sec 16000000.crypto: Unable to request sec_m dma channel',
+    ).verdict,
+    /StarFive JH7110 crypto engine did not start/,
+  );
+});
+
+test('a CPU that stands still in the engine’s interrupt; an engine that no table knows', () => {
+  const log = (task: string): string =>
+    `[  245.7] mtk-eip93 1e004000.crypto: PRNG Initialized.\n[  316.9] INFO: rcu_sched self-detected stall on CPU\n[  316.9] CPU: 0 PID: 3585 Comm: ${task} Not tainted 5.10.1 #0\n`;
+  assert.equal(diagnosed(log('irq/20-1e004000')).findings[0]!.id, 'driver-crashed');
+  assert.ok(!ids(log('kworker/0:1')).includes('driver-crashed'));
+  const unknown = finding(
+    'driver-failed-to-start',
+    'abc970-crypto: probe of abc970-crypto failed with error -12',
+  );
+  assert.match(unknown.verdict, /driver of the abc970-crypto did not start/);
+  assert.match(unknown.details.join(' '), /ENOMEM/);
+  assert.ok(
+    !ids('abc970-ether: probe of abc970-ether failed with error -12', 'Linux version 6.6.1').includes(
+      'driver-failed-to-start',
+    ),
+  );
+});

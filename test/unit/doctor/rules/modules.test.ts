@@ -29,6 +29,12 @@ test('a module that the kernel refuses, and why', () => {
   assert.match(why('rk_crypto', 'No such device'), /Rockchip crypto engine\): it found no device/);
   assert.match(why('cryptodev', 'Key was rejected by service'), /signed modules only/);
   assert.match(why('cryptodev', 'Exec format error'), /built for another kernel/);
+  assert.equal(
+    diagnosed(
+      'modprobe: WARNING: Error inserting sha256_ssse3 (/lib/modules/3.12.0/kernel/arch/x86/crypto/sha256-ssse3.ko): No such device',
+    ).findings[0]!.id,
+    'module-refused',
+  );
   assert.ok(
     !ids("modprobe: ERROR: could not insert 'nvidia': No such device", SOMETHING).includes('module-refused'),
   );

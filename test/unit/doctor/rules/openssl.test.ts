@@ -173,3 +173,36 @@ test('/dev/crypto is not there, says the engine itself; a version that is no Ope
   );
   assert.ok(!ids('driver: mtk_soc_eth\nversion: 6.6.93\n', procCrypto(...EIP93)).includes('engine-removed'));
 });
+
+test('bad decrypt: with an engine in use, and without one', () => {
+  const enc = '# openssl enc -d -aes-256-cbc -in file -out out\nbad decrypt\n';
+  assert.equal(diagnosed(enc).findings[0]!.id, 'bad-decrypt');
+  const engine = diagnosed(`engine "devcrypto" set.\n${enc}`).findings[0]!;
+  assert.equal(engine.id, 'engine-wrong-results');
+  assert.equal(engine.sureness, 'possible');
+  assert.match(
+    diagnosed('Since the driver sa2ul is loaded the data integrity of the disk is gone').verdict,
+    /wrong or lost data while an engine is in use: take its driver out/,
+  );
+  assert.ok(
+    !ids('marvell-cesa runs for weeks without any data corruption', procCrypto(...EIP93)).includes(
+      'engine-wrong-results',
+    ),
+  );
+  assert.ok(
+    !ids('the archive is corrupted', 'Linux version 6.6.1').includes('engine-wrong-results'),
+    'no engine',
+  );
+});
+
+test('a QAT device that is down, and an engine that this OpenSSL was not built with', () => {
+  assert.equal(
+    diagnosed(' icp_dev0 - type=c2xxx, inst_id=0, #accel=1, #engines=1, state=down').findings[0]!.id,
+    'engine-not-loaded',
+  );
+  assert.match(
+    diagnosed('error:2606A074:engine routines:ENGINE_by_id:no such engine:eng_list.c:390:id=padlock').verdict,
+    /“padlock”: its library is not installed/,
+  );
+  assert.ok(!ids(' qat_dev0 - type: c6xx, state: up', 'Linux version 6.6.1').includes('engine-not-loaded'));
+});

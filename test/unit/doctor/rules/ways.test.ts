@@ -142,3 +142,18 @@ test('iwd’s list of what the kernel lacks; a name that is of no type for socke
     'bind-enoent',
   );
 });
+
+test('EOPNOTSUPP of AF_ALG, and a request that it refuses', () => {
+  assert.match(
+    finding('af-alg-usage', 'sendmsg using ecb(aes) failed: errno=22 (Invalid argument)').details.join(' '),
+    /ECB takes no IV/,
+  );
+  assert.ok(
+    !ids('sendmsg failed: errno=22 (Invalid argument)', 'Linux version 6.6.1').includes('af-alg-usage'),
+  );
+  assert.match(
+    finding('af-alg-usage', 'stress-ng: af-alg: accept failed, errno=95 (Operation not supported)').verdict,
+    /does not do what was asked of it \(EOPNOTSUPP\)/,
+  );
+  assert.ok(!ids('mount: Operation not supported', 'Linux version 6.6.1').includes('af-alg-usage'));
+});
