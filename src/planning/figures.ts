@@ -24,6 +24,8 @@ export interface Figure {
   readonly afalg: boolean;
   readonly kernelDriver?: string;
   readonly points: CostCurve;
+  /** Something else used the machine meanwhile. */
+  readonly disturbed?: true;
   readonly quote: Quote;
 }
 
@@ -58,6 +60,9 @@ export function figuresOf({ results }: Facts): Figure[] {
           ...(series.kernelDriver === undefined ? {} : { kernelDriver: series.kernelDriver }),
           program: series.driver ?? tool ?? '',
           points,
+          ...(series.points.some(({ doubts }) => doubts.some(({ code }) => code === 'NOISY'))
+            ? { disturbed: true as const }
+            : {}),
           quote: {
             ...quote,
             text: textOf(

@@ -55,7 +55,7 @@ export function callsOf(figures: readonly Figure[]): Calls {
         ({ kernelDriver }) =>
           kernelDriver !== undefined && judgeHardware({ driver: kernelDriver }).hardware === 'no',
       )
-      .map(({ points }) => predict(points, 0, 'elapsedNs'));
+      .map(({ points }) => fixedNs(points));
     return known.length === 0 ? undefined : Math.min(...known);
   };
   const [afalg, other] = [least(true), least(false)];
@@ -167,7 +167,8 @@ function rankOf(figure: Figure, certainty: Certainty, choice: KernelChoice | und
   return (kernelDriver !== undefined && choice !== undefined ? 240 : 200) + COVERAGE[certainty];
 }
 
-function doubtOf({ by }: Figure, choice: KernelChoice | undefined): string | undefined {
+function doubtOf({ by, disturbed }: Figure, choice: KernelChoice | undefined): string | undefined {
+  if (disturbed) return 'something else used the machine meanwhile: measure again when it is quiet';
   if (by !== 'program') return undefined;
   return choice?.portable
     ? `a program's own code; the kernel runs ${choice.kernelDriver}, portable C`
@@ -205,7 +206,18 @@ function callsNsOf(
   if (by !== 'kernel' || points.length < 2) return undefined;
   const hardware =
     kernelDriver === undefined ? choice?.hardware : judgeHardware({ driver: kernelDriver }).hardware;
-  return hardware === 'no' ? predict(points, 0, 'elapsedNs') : afalg ? calls.afalg : calls.other;
+  return hardware === 'no' ? fixedNs(points) : afalg ? calls.afalg : calls.other;
+}
+
+/** What a request without bytes would cost. */
+const fixedNs = (points: CostCurve): number => predict(rising(points), 0, 'elapsedNs');
+
+/** A larger request takes no less time than a smaller one: where it seems to, the smaller one was disturbed. */
+function rising(points: CostCurve): CostCurve {
+  return points.map((point, at) => ({
+    ...point,
+    elapsedNs: Math.min(...points.slice(at).map(({ elapsedNs }) => elapsedNs)),
+  }));
 }
 
 /** No byte becomes cheaper than those of the largest request. */
@@ -213,7 +225,7 @@ function withoutCalls(points: CostCurve, callsNs: number): CostCurve {
   const last = points.at(-1)!;
   const nsPerByte = (last.elapsedNs - callsNs) / last.requestBytes;
   if (!(callsNs > 0 && nsPerByte > 0)) return points;
-  return points.map((point) => ({
+  return rising(points).map((point) => ({
     ...point,
     elapsedNs: Math.max(point.elapsedNs - callsNs, nsPerByte * point.requestBytes),
   }));
