@@ -110,6 +110,21 @@ export class RecordedDisk implements Disk {
   }
 
   /**
+   * What may be on the disk when the power fails after so many writes were asked for: all that was flushed, and of the others any
+   * sectors of 512 bytes.
+   */
+  powerCut(issued: number, random: { integer(least: number, most: number): number }): Buffer {
+    const whole = Math.max(0, ...this.flushed.filter((count) => count <= issued - 1));
+    const image = this.crashed(whole, 0);
+    for (const { offset, bytes } of this.writes.slice(whole, issued)) {
+      for (let at = 0; at < bytes.length; at += 512) {
+        if (random.integer(0, 1) === 1) image.set(bytes.subarray(at, at + 512), offset + at);
+      }
+    }
+    return image;
+  }
+
+  /**
    * What may be on the disk after a crash: the first `whole` writes, and of the next one so many bytes, which may be its first
    * or, as disks do not promise an order, its last.
    */

@@ -46,7 +46,13 @@ const DIGEST = 'the digest of the volume key';
 /** @throws LUKS_UNSUPPORTED where the header demands what is not done here */
 export function requireMet(header: LuksHeader): void {
   const [first] = header.requirements;
-  if (first === undefined) return;
+  if (first === undefined) {
+    const half = header.keyslots.find(({ type }) => type === 'reencrypt');
+    if (!half) return;
+    throw unsupported(
+      `keyslot ${half.id} is of a re-encryption, which is not finished: let cryptsetup finish it`,
+    );
+  }
   const why = first.includes('reencrypt')
     ? 'its re-encryption is not finished: let cryptsetup reencrypt finish it'
     : 'it can be looked at, not opened or changed';

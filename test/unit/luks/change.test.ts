@@ -26,6 +26,7 @@ import {
   RecordedDisk,
   withMetadata,
 } from '../../helpers/luks.js';
+import { Random } from '../../helpers/random.js';
 import { scratch } from '../cli/helpers.js';
 
 const skip = noCryptsetup;
@@ -158,6 +159,55 @@ test('killed at any moment of a change, an old or a new passphrase opens', { ski
       assert.equal(await opens(start.bytes, 'new'), key);
       assert.equal((await opens(start.bytes, PASSPHRASE)) === undefined, change !== 'add');
     }
+  }
+});
+
+test('the power fails at any moment, and any sectors of what was not flushed are lost: also to cryptsetup', {
+  skip,
+}, async () => {
+  const random = new Random('power');
+  const both = new RecordedDisk(tight);
+  await addKey(both, changeable(both), await open(both, PASSPHRASE), wanted('new'), context);
+  for (const change of ['add', 'change', 'remove', 'format'] as const) {
+    const disk = new RecordedDisk(change === 'remove' ? both.bytes : tight);
+    const unlocked = await open(disk, PASSPHRASE);
+    if (change === 'add') await addKey(disk, changeable(disk), unlocked, wanted('new'), context);
+    else if (change === 'change') await changeKey(disk, changeable(disk), unlocked, wanted('new'), context);
+    else if (change === 'remove') removeKey(disk, changeable(disk), 0, false);
+    else await formatImage(disk, { ...FORMAT, passphrases: [Buffer.from('new')] }, changeable(disk));
+    for (let issued = 1; issued <= disk.writes.length; issued++) {
+      for (let i = 0; i < 3; i++) {
+        const state = disk.powerCut(issued, random);
+        const where = `${change}: ${issued} writes`;
+        assert.ok((await opens(state, PASSPHRASE)) ?? (await opens(state, 'new')), where);
+        if (i > 0) continue;
+        writeFileSync(path('cut'), state);
+        assert.ok(byCryptsetup(path('cut'), PASSPHRASE) || byCryptsetup(path('cut'), 'new'), where);
+      }
+    }
+  }
+});
+
+test('formatting over a header of another size: at any moment the old or the new passphrase opens', {
+  skip,
+}, async () => {
+  format(path('wide'), 3 * 2 ** 20, [
+    ...CHEAP.pbkdf2,
+    ...['--luks2-metadata-size', '64k', '--luks2-keyslots-size', '640k', '--offset', '4096'],
+  ]);
+  const wide = bytesOf(path('wide'));
+  const disk = new RecordedDisk(wide);
+  const wanted = {
+    ...FORMAT,
+    metadataBytes: 2 * 2 ** 20,
+    dataOffset: 2 * 2 ** 20,
+    passphrases: [Buffer.from('new')],
+  };
+  await formatImage(disk, wanted, changeable(disk));
+  assert.ok(await opens(disk.bytes, 'new'));
+  assert.equal(await opens(disk.bytes, PASSPHRASE), undefined);
+  for (const [state, where] of crashes(disk)) {
+    assert.ok((await opens(state, PASSPHRASE)) ?? (await opens(state, 'new')), where);
   }
 });
 
