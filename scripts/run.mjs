@@ -42,7 +42,7 @@ const installed = ['qemu-system-x86', 'kmod', 'openssl', 'cryptsetup-bin', 'kcap
  */
 const installedForTests = [
   ...['libgcrypt20', 'libnettle8'],
-  ...['qemu-utils', 'nbd-client', 'e2fsprogs'],
+  ...['qemu-utils', 'nbd-client', 'libnbd-bin', 'e2fsprogs'],
   ...['shellcheck', 'dash', 'chromium'],
 ];
 

@@ -1,6 +1,6 @@
 /** `luks serve` as qemu's tools use it. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,6 +14,9 @@ const skip = spawnSync('qemu-io', ['--version']).error ? 'qemu-io is not install
 const PASS = ['-pass', 'pass:p'];
 const uri = `nbd+unix:///?socket=${path('s')}`;
 
+/** Where the last server said that it is. */
+let told = '';
+
 /** A server that says where it is. */
 async function serving(...args: string[]): Promise<ReturnType<typeof start>> {
   const child = start(['luks', 'serve', path('img'), ...PASS, ...args], {
@@ -24,6 +27,7 @@ async function serving(...args: string[]): Promise<ReturnType<typeof start>> {
     child.stderr?.once('data', (chunk) => reject(new Error(String(chunk))));
   });
   assert.match(line, /^nbd(\+unix)?:\/\//);
+  told = line.trim();
   return child;
 }
 
@@ -79,4 +83,69 @@ test('wrong command lines', () => {
     assert.equal(result.status, status, result.stderr);
     assert.match(result.stderr, says);
   }
+});
+
+const noLibnbd = spawnSync('nbdcopy', ['--version']).error
+  ? 'libnbd-bin is not installed: its tools are the clients'
+  : false;
+
+test('nbdinfo and nbdcopy, by several connections, through a socket and a port', {
+  skip: noLibnbd,
+}, async () => {
+  const plain = Buffer.from(new Random('libnbd').bytes(3 * 2 ** 20));
+  writeFileSync(path('plain'), plain);
+  const cheap = ['--pbkdf-memory', '64', '--pbkdf-force-iterations', '4', '--offset', '1M', '--force'];
+  assert.equal(hwcrypt(['luks', 'format', path('img'), '--size', '3M', ...cheap, ...PASS]).stderr, '');
+  for (const address of [
+    ['--socket', path('s')],
+    ['--port', '0'],
+  ]) {
+    const child = await serving(...address);
+    const at = told;
+    const info = JSON.parse(qemu('nbdinfo', '--json', at)).exports[0];
+    assert.equal(info['export-size'], plain.length);
+    assert.deepEqual(
+      [info.is_read_only, info.can_trim, info.can_multi_conn, info.can_fua],
+      [false, false, true, true],
+    );
+    qemu('nbdcopy', '--connections=4', '--request-size=65536', '--flush', path('plain'), at);
+    qemu('nbdcopy', '--connections=4', at, path('copy'));
+    assert.ok(readFileSync(path('copy')).equals(plain), at);
+    child.kill('SIGTERM');
+    assert.deepEqual(await ended(child), { status: 0, signal: null });
+    assert.ok(hwcrypt(['luks', 'cat', path('img'), ...PASS]).bytes.equals(plain));
+    plain.reverse();
+    writeFileSync(path('plain'), plain);
+  }
+});
+
+test('two clients that write halves of the same sectors lose none; kill -9 in the middle leaves an image that opens', {
+  skip,
+}, async () => {
+  const cheap = ['--pbkdf-memory', '64', '--pbkdf-force-iterations', '4', '--offset', '1M', '--force'];
+  assert.equal(hwcrypt(['luks', 'format', path('img'), '--size', '1M', ...cheap, ...PASS]).stderr, '');
+  const child = await serving('--socket', path('s'));
+  const client = (pattern: number, first: number): ReturnType<typeof spawn> => {
+    const commands = Array.from({ length: 128 }, (_, i) => [
+      '-c',
+      `write -q -P ${pattern} ${first + i * 1024} 512`,
+    ]);
+    return spawn('qemu-io', ['-f', 'raw', ...commands.flat(), uri], { stdio: 'ignore' });
+  };
+  const results = await Promise.all([client(1, 0), client(2, 512)].map(ended));
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    [0, 0],
+  );
+  const header = readFileSync(path('img')).subarray(0, 2 ** 20);
+  child.kill('SIGKILL');
+  await ended(child);
+  const after = readFileSync(path('img'));
+  assert.ok(after.subarray(0, 2 ** 20).equals(header));
+  const seen = hwcrypt(['luks', 'cat', path('img'), '--length', '128K', ...PASS]).bytes;
+  assert.ok(seen.every((byte, i) => byte === (i % 1024 < 512 ? 1 : 2)));
+  // The socket that it left is in nobody's way.
+  const next = await serving('--socket', path('s'));
+  next.kill('SIGTERM');
+  assert.deepEqual(await ended(next), { status: 0, signal: null });
 });
