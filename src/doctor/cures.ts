@@ -63,8 +63,9 @@ export const OPEN_CRYPTODEV: readonly Step[] = [
 export const USE_DEVCRYPTO: readonly Step[] = [
   {
     system: 'openwrt',
-    text: 'Turn the engine on (below /etc/ssl/engines.cnf.d it has its options)',
+    text: 'Turn the engine on; its options are in /etc/ssl/modules.cnf.d/devcrypto.cnf (before OpenWrt 23.05 in /etc/ssl/engines.cnf.d)',
     commands: [
+      'uci set openssl.devcrypto=engine',
       "uci set openssl.devcrypto.enabled='1'",
       'uci commit openssl',
       '/etc/init.d/openssl restart',

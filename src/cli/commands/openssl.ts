@@ -69,10 +69,11 @@ function configure(
   form: (typeof FORMS)[number],
   wanted: string | undefined,
 ): number {
-  const able = found.flatMap(({ engines }) =>
-    engines.filter(({ proof, id }) => proof !== undefined && (wanted === undefined || id === wanted)),
+  const all = found.flatMap(({ engines, version }) =>
+    engines
+      .filter(({ proof, id }) => proof !== undefined && (wanted === undefined || id === wanted))
+      .map(({ id, proof }) => configuration(form, id, proof?.pair, version)),
   );
-  const all = able.map(({ id, proof }) => configuration(form, id, proof?.pair));
   const best =
     all.find(({ worthIt }) => worthIt) ?? all[0] ?? configuration(form, wanted ?? 'devcrypto', undefined);
   writeResult(utf8Locale() ? best.text : inAscii(best.text));

@@ -1,6 +1,7 @@
 /** Configuration that gives an engine to the programs which gain by it: openssl.cnf, or OpenWrt's UCI. Text only; nobody writes it anywhere. */
 import { roughSize } from '../../bench/units.js';
 import type { CurvePair } from '../case.js';
+import { versionAtLeast } from '../facts/openssl.js';
 
 export type ConfigurationForm = 'cnf' | 'uci';
 
@@ -10,11 +11,15 @@ export interface Configuration {
   readonly text: string;
 }
 
-/** @param pair the engine beside software; absent where nothing was measured */
+/**
+ * @param pair the engine beside software; absent where nothing was measured
+ * @param version the OpenSSL that is configured; OpenWrt's files moved with OpenSSL 3
+ */
 export function configuration(
   form: ConfigurationForm,
   engine: string,
   pair: CurvePair | undefined,
+  version?: string,
 ): Configuration {
   const from = winsFrom(pair);
   if (from === undefined) {
@@ -30,7 +35,7 @@ export function configuration(
   ];
   return {
     worthIt: true,
-    text: `${[...head, '', ...(form === 'cnf' ? cnf(engine) : uci(engine))].join('\n')}\n`,
+    text: `${[...head, '', ...(form === 'cnf' ? cnf(engine) : uci(engine, version))].join('\n')}\n`,
   };
 }
 
@@ -77,10 +82,22 @@ function cnf(engine: string): string[] {
   ];
 }
 
-function uci(engine: string): string[] {
+/**
+ * As a script, since OpenWrt has both a file and UCI: its /etc/init.d/openssl looks for the section in the file and for the engine's library, and lists in
+ * /var/etc/ssl/engines.cnf what UCI turns on. With OpenSSL 3 (OpenWrt 23.05) folder and section got other names.
+ */
+function uci(engine: string, version: string | undefined): string[] {
+  const since3 = version === undefined || versionAtLeast(version, 3);
+  const file = `/etc/ssl/${since3 ? 'modules' : 'engines'}.cnf.d/${engine}.cnf`;
   return [
-    `# UCI turns it on for all programs that read the system's openssl.cnf. Its options stand in /etc/ssl/engines.cnf.d/${engine}.cnf:`,
-    ...[`[${engine}]`, ...options(engine), 'default_algorithms = CIPHERS'].map((line) => `#   ${line}`),
+    '# A script for the router: the options of the engine, in the place of those that its package brought, and UCI, which',
+    '# turns it on for all programs that read the system’s openssl.cnf. To undo it: enabled=0.',
+    ...(since3 ? [] : ['# OpenWrt before 23.05; later ones have /etc/ssl/modules.cnf.d.']),
+    `cat > ${file} << 'END'`,
+    `[${engine}${since3 ? '_sect' : ''}]`,
+    ...options(engine),
+    'default_algorithms = CIPHERS',
+    'END',
     `uci set openssl.${engine}=engine`,
     `uci set openssl.${engine}.enabled='1'`,
     'uci commit openssl',

@@ -1,5 +1,9 @@
 /** Engines weighed by two outputs of openssl speed, and the configuration that comes of it. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { configuration, weigh } from '#src/doctor/index.js';
 import { proofWords } from '#src/report/openssl.js';
@@ -54,11 +58,56 @@ test('openssl.cnf for programs with large requests, with the measured size in it
   );
 });
 
-test('UCI of OpenWrt, each line a comment or a command', () => {
-  const { text } = configuration('uci', 'devcrypto', weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto').pair);
-  assert.match(text, /^uci set openssl\.devcrypto\.enabled='1'$/m);
-  for (const line of text.split('\n'))
-    assert.match(line, /^(?:#.*|uci (?:set|commit) \S+|\/etc\/init\.d\/openssl restart|)$/);
+/**
+ * What OpenWrt's own openssl.init does with the script: each engine that UCI has needs a section of its name in a file of the folder, and gets a line
+ * `name=section` in engines.cnf, which openssl.cnf includes.
+ */
+function onOpenwrt(script: string, folder: string, suffix: string): string {
+  const root = mkdtempSync(join(tmpdir(), 'hwcrypt-uci-'));
+  try {
+    for (const part of [folder, 'var', 'bin', 'etc/init.d']) mkdirSync(join(root, part), { recursive: true });
+    const bin = (name: string, text: string): void => {
+      writeFileSync(join(root, name), `#!/bin/sh\n${text}\n`);
+      chmodSync(join(root, name), 0o755);
+    };
+    bin('bin/uci', `echo "$*" >> ${root}/uci`);
+    bin(
+      'etc/init.d/openssl',
+      `sed -n 's/^set openssl[.]\\([a-z]*\\)=engine$/\\1/p' ${root}/uci | while read -r name; do
+        grep -q "\\[ *$name""${suffix} *]" ${root}/${folder}/* || { echo "$name: Could not find section"; exit 1; }
+        echo "$name=$name""${suffix}" >> ${root}/var/engines.cnf
+      done`,
+    );
+    const env = { ...process.env, PATH: `${root}/bin:${process.env['PATH']}` };
+    execFileSync('sh', ['-eu'], {
+      input: script.replaceAll(' /etc/', ` ${root}/etc/`).replaceAll(/^\/etc\//gm, `${root}/etc/`),
+      env,
+    });
+    return (
+      readFileSync(join(root, 'var/engines.cnf'), 'utf8') +
+      readFileSync(join(root, folder, 'devcrypto.cnf'), 'utf8') +
+      readFileSync(join(root, 'uci'), 'utf8')
+    );
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+test('UCI of OpenWrt: a script, with folder and section as its OpenSSL has them', () => {
+  const { pair } = weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto');
+  for (const [version, folder, section, suffix] of [
+    ['3.0.15', 'etc/ssl/modules.cnf.d', 'devcrypto_sect', '_sect'],
+    [undefined, 'etc/ssl/modules.cnf.d', 'devcrypto_sect', '_sect'],
+    ['1.1.1w', 'etc/ssl/engines.cnf.d', 'devcrypto', ''],
+  ] as const) {
+    const made = onOpenwrt(configuration('uci', 'devcrypto', pair, version).text, folder, suffix);
+    assert.ok(made.startsWith(`devcrypto=${section}\n[${section}]\n`), made);
+    assert.match(made, /\nDIGESTS = NONE\n/);
+    assert.match(
+      made,
+      /\nset openssl\.devcrypto=engine\nset openssl\.devcrypto\.enabled=1\ncommit openssl\n$/,
+    );
+  }
 });
 
 test('nothing to turn on where it never wins, or was not measured', () => {
