@@ -50,7 +50,8 @@ export function sshShell(target: string): Shell {
     throw new HwcryptError('USAGE', `--ssh takes user@host, not "${target}"`);
   }
   // -T: no terminal, which would change line ends; ssh asks for a password at the terminal itself.
-  return { file: 'ssh', args: ['-T', target], name: target };
+  // Nobody waits minutes for a host that takes the connection and says nothing.
+  return { file: 'ssh', args: ['-T', '-o', 'ConnectTimeout=20', target], name: target };
 }
 
 /**

@@ -83,14 +83,14 @@ async function run(given: Given, operands: readonly string[]): Promise<number> {
   const alsoRead = operands.filter((operand) => operand !== '-');
   if (page !== undefined) checkOutput(page, { secret: false, alsoRead });
   const quick = given.has('quick');
-  const diagnosis = diagnoseFacts(
+  const facts =
     operands.length > 0
       ? await fromFiles(operands)
       : target === undefined
         ? await fromHere(quick)
-        : await fromThere(target, quick),
-  );
-  await print(diagnosis, given, page, alsoRead);
+        : await fromThere(target, quick);
+  const diagnosis = diagnoseFacts(facts);
+  await print(diagnosis, facts, given, page, alsoRead);
   return diagnosis.healthy ? 0 : EXIT_FINDINGS;
 }
 
@@ -123,6 +123,7 @@ async function fromHere(quick: boolean): Promise<Facts> {
 
 async function print(
   diagnosis: Diagnosis,
+  facts: Facts,
   given: Given,
   page: string | undefined,
   alsoRead: readonly string[],
@@ -133,7 +134,7 @@ async function print(
   }
   if (page !== undefined) {
     const { diagnosisPage } = await import('../../report/html/diagnosis.js');
-    const text = diagnosisPage(diagnosis);
+    const text = await diagnosisPage(diagnosis, facts.results.sets);
     if (page === '-') {
       writeText(text);
       return;

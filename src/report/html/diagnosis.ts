@@ -1,19 +1,36 @@
-/** What the doctor found, as a page to be posted: the verdict, findings with what to do, and what they rest on. Room `report`. */
+/** What the doctor found, as a page to be posted: the verdict, findings with what to do, charts of the figures, and what they rest on. Room `report`. */
+import { compare, setLabels } from '../../bench/comparison/index.js';
+import type { ResultSet } from '../../bench/model.js';
 import type { Diagnosis, Finding } from '../../doctor/index.js';
 import { machineLine, quoteText, SYSTEM_NAMES } from '../diagnosis.js';
+import { barGroups, barSection, isSingleSize } from './bars.js';
+import { openCanvas } from './canvas.js';
+import { downloadLink, embed, Places } from './data.js';
 import { type Html, html } from './markup.js';
+import { Notes } from './notes.js';
+import type { Parts } from './parts.js';
 import { shell } from './shell.js';
+import { subjectSection } from './subject.js';
 import { say } from './words.js';
 
 const KINDS = { problem: 'Problem', advice: 'Advice', fine: 'Nothing to do' } as const;
 const LONG = 2000;
 
-/** One page without script; the same diagnosis gives the same page. */
-export function diagnosisPage(diagnosis: Diagnosis): string {
+/**
+ * One page without script; the same diagnosis gives the same page.
+ *
+ * @param figures those of the texts; where there are none, the page has no charts
+ */
+export async function diagnosisPage(
+  diagnosis: Diagnosis,
+  figures: readonly ResultSet[] = [],
+): Promise<string> {
   const { verdict, findings, machine } = diagnosis;
   const todo = findings.filter(({ kind }) => kind !== 'fine');
   const fine = findings.filter(({ kind }) => kind === 'fine');
   const known = machineLine(machine);
+  const sets = called(figures);
+  const charts = await chartsOf(sets);
   const page = html`<header>
 <h1>${say(verdict, LONG)}.</h1>
 ${known !== '' && html`<p class="soft">${say(known, 300)}</p>`}
@@ -21,10 +38,51 @@ ${known !== '' && html`<p class="soft">${say(known, 300)}</p>`}
 <main id="results">
 ${todo.map((finding, index) => section(finding, `f${index}`))}
 ${fine.length > 0 && html`<section aria-labelledby="fine-h"><h2 id="fine-h">Nothing to do about these</h2>${fine.map((finding) => part(finding))}</section>`}
+${charts}
 ${sources(diagnosis)}
 </main>
-<footer><p class="soft">Made by hwcrypt. The page is complete in itself: no script, nothing fetched. Keys, names and addresses in the texts were taken out; read it before you post it all the same.</p></footer>`;
+<footer>${charts.length > 0 && html`<p class="screen">${downloadLink(sets, 'The figures as a file')} that hwcrypt reads again (JSON).</p>`}<p class="soft">Made by hwcrypt. The page is complete in itself: no script, nothing fetched. Keys, names and addresses in the texts were taken out; read it before you post it all the same.</p></footer>
+${charts.length > 0 && embed(sets)}`;
   return String(shell(verdict, page));
+}
+
+/** More of them are a benchmark's, not a diagnosis'; `hwcrypt report` draws all. */
+const MOST_SUBJECTS = 8;
+
+/** Each subject of the figures as `hwcrypt report` shows it. */
+async function chartsOf(sets: readonly ResultSet[]): Promise<Html[]> {
+  const labels = setLabels(sets.map(({ source }) => source));
+  const comparisons = compare(sets, { labels }).filter(({ series }) =>
+    series.some(({ points }) => points.length > 0),
+  );
+  if (comparisons.length === 0) return [];
+  const canvas = await openCanvas();
+  const parts: Parts = {
+    sets,
+    labels,
+    places: new Places(sets),
+    notes: new Notes(),
+    runOf: ({ set, run }) => sets[set]!.runs[run]!,
+  };
+  // Two of a kind beside each other are what a verdict rests on.
+  const curves = comparisons
+    .filter((own) => !isSingleSize(own))
+    .sort((a, b) => Number(b.pairs.length > 0) - Number(a.pairs.length > 0))
+    .slice(0, MOST_SUBJECTS);
+  return [
+    ...curves.map((own, index) => subjectSection(parts, canvas, own, index)),
+    ...barGroups(comparisons.filter(isSingleSize)).map((own, index) => barSection(parts, canvas, own, index)),
+  ];
+}
+
+/** Several runs of one bundle have one name, and nobody could tell which curve is the engine's: they are called by who did the work. */
+function called(sets: readonly ResultSet[]): ResultSet[] {
+  return sets.map((set) => {
+    const alone = sets.filter(({ source }) => source === set.source).length < 2;
+    const [engine, ...others] = new Set(set.runs.map(({ engine: own }) => own?.requested));
+    if (alone || set.tool !== 'openssl speed' || set.runs.length === 0 || others.length > 0) return set;
+    return { ...set, source: engine ?? 'software' };
+  });
 }
 
 function section(finding: Finding, id: string): Html {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Diagnosis, diagnose } from '#src/doctor/index.js';
+import { type Diagnosis, diagnose, diagnoseFacts, gatherFacts } from '#src/doctor/index.js';
+import { diagnosisPage } from '#src/report/html/diagnosis.js';
 import { bundle, counts, diagnosed, EIP93, ELAPSED, GENERIC, procCrypto, speed } from './helpers.js';
 
 const WHOLE = bundle({
@@ -136,4 +137,16 @@ test('nothing known is a typed error that names the text', () => {
     },
   );
   assert.equal(survive(''), 'INPUT_FILE');
+});
+
+test('the page draws the figures of the texts, each once, and none where there are none', async () => {
+  const facts = gatherFacts([{ name: 'bundle', text: WHOLE }]);
+  const page = await diagnosisPage(diagnoseFacts(facts), facts.results.sets);
+  const charts = [...page.matchAll(/<svg\b[^>]*class="chart (\w+)"/g)].map(([, format]) => format);
+  assert.ok(charts.length > 0 && charts.length % 2 === 0, 'for a page and for a phone');
+  assert.equal(charts.filter((format) => format === 'wide').length, charts.length / 2);
+  const identifiers = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  assert.equal(new Set(identifiers).size, identifiers.length, 'no two parts of the page have one name');
+  for (const name of ['software', 'devcrypto']) assert.ok(page.includes(`>${name}<`), name);
+  assert.doesNotMatch(await diagnosisPage(diagnoseFacts(facts)), /<svg/);
 });
