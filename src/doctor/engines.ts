@@ -50,7 +50,7 @@ export const ENGINES: readonly Engine[] = [
     compatible: /mediatek,mtk-aes\b|\bmt7628-(?:aes|crypto)|\b10004000\.crypto\b/i,
     log: /\bmtk-aes\b/,
     drivers: 'mtk-aes',
-    modules: ['crypto_hw_mt7628_aes', 'mtk-aes'],
+    modules: ['crypto_hw_mt7628_aes', 'crypto_hw_mtk_aes', 'mtk-aes'],
     config: 'CONFIG_CRYPTO_DEV_MT7628_AES',
     aes: ['ecb', 'cbc'],
   },
@@ -87,7 +87,6 @@ export const ENGINES: readonly Engine[] = [
     drivers: 'marvell-cesa|mv_crypto',
     modules: ['marvell_cesa'],
     config: 'CONFIG_CRYPTO_DEV_MARVELL_CESA',
-    openwrt: 'kmod-crypto-hw-marvell-cesa',
     aes: ['ecb', 'cbc'],
   },
   {
@@ -142,7 +141,6 @@ export const ENGINES: readonly Engine[] = [
     drivers: 'qcrypto|qce|qcedev',
     modules: ['qcrypto'],
     config: 'CONFIG_CRYPTO_DEV_QCE',
-    openwrt: 'kmod-crypto-hw-qce',
     aes: ['ecb', 'cbc', 'ctr', 'xts'],
   },
   {
@@ -207,7 +205,6 @@ export const ENGINES: readonly Engine[] = [
     drivers: 'omap-aes|omap-sham|omap-des',
     modules: ['omap_aes_driver', 'omap_sham', 'omap_des'],
     config: 'CONFIG_CRYPTO_DEV_OMAP',
-    openwrt: 'kmod-crypto-hw-omap',
     aes: ['ecb', 'cbc', 'ctr', 'gcm'],
   },
   {
@@ -322,6 +319,7 @@ export const ENGINES: readonly Engine[] = [
     drivers: 'ccp',
     modules: ['ccp', 'ccp_crypto'],
     config: 'CONFIG_CRYPTO_DEV_CCP_CRYPTO',
+    openwrt: 'kmod-crypto-hw-ccp',
     aes: ['ecb', 'cbc', 'ctr', 'xts', 'gcm'],
   },
   {
