@@ -1,5 +1,5 @@
 /**
- * What a block device says of itself: its size and its sectors.
+ * What a block device says of itself: its size, its sectors, may it be written.
  *
  * Source: linux/fs.h, blkdev(7). `BLKGETSIZE64` is made with the width of a size_t, and with the bits that the architecture has for "read".
  */
@@ -7,6 +7,7 @@ import { hostAbi } from './abi.js';
 import { address } from './ffi.js';
 import { ioctl } from './libc.js';
 
+const BLKROGET = 0x125e;
 const BLKSSZGET = 0x1268;
 const BLKPBSZGET = 0x127b;
 
@@ -22,6 +23,8 @@ export interface BlockDevice {
   readonly bytes: number;
   readonly logicalSectorBytes: number;
   readonly physicalSectorBytes: number;
+  /** Opening one for writing may succeed all the same, and each write fails. */
+  readonly readOnly: boolean;
 }
 
 /** @returns undefined where it does not answer */
@@ -34,5 +37,7 @@ export function blockDevice(fd: number): BlockDevice | undefined {
   if (ioctl(fd, BLKSSZGET, address(cell)) < 0) return undefined;
   const logicalSectorBytes = view.getInt32(0, littleEndian);
   if (ioctl(fd, BLKPBSZGET, address(cell)) < 0) return undefined;
-  return { bytes, logicalSectorBytes, physicalSectorBytes: view.getUint32(0, littleEndian) };
+  const physicalSectorBytes = view.getUint32(0, littleEndian);
+  if (ioctl(fd, BLKROGET, address(cell)) < 0) return undefined;
+  return { bytes, logicalSectorBytes, physicalSectorBytes, readOnly: view.getInt32(0, littleEndian) !== 0 };
 }

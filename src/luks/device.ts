@@ -35,6 +35,8 @@ export class Device implements Disk {
   /** What a device says, or what a file lies on. */
   readonly logicalSectorBytes: number;
   readonly physicalSectorBytes: number;
+  /** The device itself says so, whatever it was opened for. */
+  readonly #readOnly: boolean;
   #open = true;
 
   private constructor(path: string, fd: number, stat: fs.Stats) {
@@ -47,6 +49,7 @@ export class Device implements Disk {
     this.bytes = told?.bytes ?? stat.size;
     this.logicalSectorBytes = told?.logicalSectorBytes ?? UNKNOWN_SECTOR;
     this.physicalSectorBytes = told?.physicalSectorBytes ?? stat.blksize;
+    this.#readOnly = told?.readOnly ?? false;
   }
 
   /**
@@ -77,7 +80,9 @@ export class Device implements Disk {
     try {
       const stat = fs.fstatSync(fd);
       if (!stat.isFile() && !stat.isBlockDevice()) throw new Error('it is neither a file nor a block device');
-      return new Device(path, fd, stat);
+      const device = new Device(path, fd, stat);
+      if (access !== 'read' && device.#readOnly) throw new Error('it is read-only');
+      return device;
     } catch (error) {
       fs.closeSync(fd);
       throw fail(systemMessage(error), error);
