@@ -41,6 +41,8 @@ const IO_BYTES = 1 << 20;
 const MOST_BYTES = 64 << 20;
 const LEAST_BYTES = 4 << 20;
 const ROUNDS = 5;
+/** How long Ctrl-C may go unheard. */
+const SLICE_NS = 2e8;
 
 export interface DiskPlan {
   readonly ciphers: readonly DiskCipher[];
@@ -207,12 +209,25 @@ class Transfers {
     };
   }
 
-  /** For at least that long. A request lasts so long that reading the clock for each costs nothing. */
-  round(ns: number): { readonly requests: number; readonly elapsedNs: number } {
-    const start = nowNs();
-    for (let requests = 1; ; requests++) {
-      this.#request();
-      const elapsedNs = nowNs() - start;
+  /**
+   * For at least that long; undefined where it was interrupted. A request lasts so long that reading the clock for each costs nothing.
+   * Signals are heard between slices, whose time alone counts.
+   */
+  async round(
+    ns: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly requests: number; readonly elapsedNs: number } | undefined> {
+    for (let requests = 0, elapsedNs = 0; ; ) {
+      const start = nowNs();
+      let sliceNs: number;
+      do {
+        this.#request();
+        requests++;
+        sliceNs = nowNs() - start;
+      } while (sliceNs < SLICE_NS && elapsedNs + sliceNs < ns);
+      elapsedNs += sliceNs;
+      await breathe();
+      if (signal?.aborted) return undefined;
       if (elapsedNs >= ns) return { requests, elapsedNs };
     }
   }
@@ -240,12 +255,14 @@ async function alternate(
   });
   const sides = [make('write'), make('read')];
   const roundNs = (seconds * 1e9) / ROUNDS;
-  for (const { transfers } of sides) transfers.round(roundNs / 2);
+  for (const { transfers } of sides) await transfers.round(roundNs / 2, signal);
   for (let round = 0; round < ROUNDS; round++) {
     for (const { transfers, rounds } of sides) {
       if (signal?.aborted) return undefined;
       const before = readEngineInterrupts();
-      const { requests, elapsedNs } = transfers.round(roundNs);
+      const done = await transfers.round(roundNs, signal);
+      if (done === undefined) return undefined;
+      const { requests, elapsedNs } = done;
       const after = readEngineInterrupts();
       rounds.rates.push((requests * IO_BYTES * 1e9) / elapsedNs);
       rounds.requests += requests;
@@ -254,7 +271,6 @@ async function alternate(
         before === undefined || after === undefined || rounds.interrupts === undefined
           ? undefined
           : rounds.interrupts + after - before;
-      await breathe();
     }
   }
   return { write: sides[0]!.rounds, read: sides[1]!.rounds };
