@@ -11,7 +11,8 @@
 #
 # Three channels lead to the host: what the command writes to its stdout, its stderr, and control. The kernel's
 # console is none of them. On control this script says `ready`, then `status N`; or `failed REASON`.
-# Everything here runs under dash as process 1: if it exits, the kernel panics, and the host sees that too.
+# Everything here runs under busybox's shell or dash as process 1: if it exits, the kernel panics, and the host sees that
+# too. In busybox's shell its own commands go before those of PATH: what must be the system's has its whole path.
 
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
@@ -31,7 +32,8 @@ rig_fail() {
   rig_power_off
 }
 
-mount -t proc proc /proc
+# By its path: until then busybox would start itself by the host's /proc/self/exe, which is the guest's kernel.
+/bin/mount -t proc proc /proc
 # What is to be seen in /sys and /dev may be the host's, through the shared root.
 grep -q '^[^ ]* /sys sysfs ' /proc/mounts || mount -t sysfs sysfs /sys
 grep -q '^[^ ]* /dev devtmpfs ' /proc/mounts || mount -t devtmpfs devtmpfs /dev
@@ -99,11 +101,10 @@ if [ -n "$rig_modprobe_conf" ]; then
   printf '%s\n' "$rig_modprobe_conf" >"$rig_conf"
 fi
 for module in $rig_load; do
-  rig_said=$(modprobe "$module" 2>&1) || rig_fail "modprobe $module: $rig_said"
+  rig_said=$(/sbin/modprobe "$module" 2>&1) || rig_fail "modprobe $module: $rig_said"
 done
 
 echo "$rig_kind" >/proc/sys/kernel/hostname
-ip link set lo up 2>/dev/null || busybox echo "$rig_kind" >/proc/sys/kernel/hostname
 ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
 
 # The command gets pipes, as it would anywhere; a terminal would make it colour and buffer its output differently.

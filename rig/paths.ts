@@ -7,3 +7,6 @@ export const projectFolder = realpathSync(fileURLToPath(new URL('../../', import
 
 /** Unpacked kernels and what is made from them (scripts/run.mjs fills it). */
 export const rigCache = `${projectFolder}/.cache/rig`;
+
+/** Needs no library: it runs where nothing else is to be seen yet. */
+export const busybox = `${rigCache}/busybox-static/bin/busybox`;

@@ -8,12 +8,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { basename, delimiter } from 'node:path';
 import { type CpioEntry, cpioArchive } from './cpio.js';
 import { type Boot, type GuestSystem, isCovered } from './job.js';
-import { projectFolder, rigCache } from './paths.js';
+import { busybox, projectFolder, rigCache } from './paths.js';
 import { kernelParameter, qemuValue } from './quote.js';
 import { RigUnavailableError } from './types.js';
 
 const kernelFolder = `${rigCache}/linux-image`;
-const busybox = `${rigCache}/busybox-static/bin/busybox`;
 const emulator = 'qemu-system-x86_64';
 
 /** Needed before the host's files can be seen; everything else is then loaded from the unpacked package. */

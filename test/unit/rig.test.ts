@@ -156,7 +156,8 @@ describe('the job of a guest', () => {
     const seen = execFileSync(
       '/bin/sh',
       ['-c', `${settings}\n(rig_command)\necho "$rig_results|$rig_load"`],
-      { encoding: 'utf8' },
+      // As if it were in the shell that it looks for.
+      { encoding: 'utf8', env: { ...process.env, rig_inner: '1' } },
     );
     assert.equal(seen, "it's $HOME\n/tmp/re sults|cuse loop\n");
   });
