@@ -34,7 +34,7 @@ export interface KdfWish {
 }
 
 /** cryptsetup's. */
-const MIN_ROUNDS = 1000;
+export const MIN_ROUNDS = 1000;
 const SAMPLE_MS = 50;
 
 /** Rounds of a hash that make a key of so many bytes in so many milliseconds. @throws LUKS_UNSUPPORTED */

@@ -1,6 +1,7 @@
 /** Keys added, changed and removed, and images made: cryptsetup opens what comes out, and so does hwcrypt whenever it is killed. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -37,7 +38,25 @@ const context = { router: new Router(), limits: kdfLimits() };
 const open = (disk: Parameters<typeof readHeader>[0], passphrase: string): Promise<Unlocked> =>
   unlock(disk, readHeader(disk), { ...context, passphrase: Buffer.from(passphrase) });
 
+/** Most states differ in nothing that counts: what was found out for the same metadata and material holds. */
+const known = new Map<string, string | undefined>();
+
 const opens = async (image: Buffer, passphrase: string): Promise<string | undefined> => {
+  const counts = createHash('sha256').update(passphrase);
+  try {
+    const { luks2, keyslots } = readHeader(memory(image));
+    counts.update(JSON.stringify(luks2?.metadata));
+    for (const { area } of keyslots) counts.update(image.subarray(area.offset, area.offset + area.bytes));
+  } catch (error) {
+    assert.match((error as { code: string }).code, /^LUKS_/);
+    return undefined;
+  }
+  const state = counts.digest('hex');
+  if (!known.has(state)) known.set(state, await tried(image, passphrase));
+  return known.get(state);
+};
+
+const tried = async (image: Buffer, passphrase: string): Promise<string | undefined> => {
   try {
     return (await open(memory(image), passphrase)).volumeKey.toString('hex');
   } catch (error) {
@@ -238,6 +257,7 @@ const FORMAT: Omit<FormatOptions, 'passphrases'> = {
   dataOffset: 2 ** 20,
   metadataBytes: 2 ** 20,
   cost: { type: 'pbkdf2', hash: 'sha256', iterations: 1000 },
+  digestIterations: 1000,
   ...context,
 };
 

@@ -23,7 +23,7 @@ const path = (name: string): string => join(folder, name);
 const router = new Router();
 const limits = kdfLimits();
 /** One in so many. */
-const SAMPLE = process.env['HWCRYPT_TEST_EVERY'] === '1' ? 1 : 9;
+const SAMPLE = process.env['HWCRYPT_TEST_EVERY'] === '1' ? 1 : 18;
 const SECOND_US = 1e6;
 const GROWTH_BYTES = 200 * 2 ** 20;
 

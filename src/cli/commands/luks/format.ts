@@ -15,6 +15,7 @@ import {
 } from '../../../luks/change/format.js';
 import { Device } from '../../../luks/device.js';
 import { readHeader } from '../../../luks/header/read.js';
+import { MIN_ROUNDS } from '../../../luks/keyslot/cost.js';
 import { kdfLimits } from '../../../luks/keyslot/kdf.js';
 import { Router } from '../../../routing/router.js';
 import { hashOf, KDF_OPTIONS, KDF_RULES, kdfCostOf } from '../../kdf.js';
@@ -75,6 +76,8 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
     uuid: given.get('uuid')?.toLowerCase(),
     dataOffset,
     metadataBytes,
+    // As in cryptsetup: who forces the one measures neither.
+    digestIterations: given.has('pbkdf-force-iterations') ? MIN_ROUNDS : undefined,
     router: new Router(),
     limits: kdfLimits(24 * 3600),
   };

