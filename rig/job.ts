@@ -66,7 +66,8 @@ export function jobScript({ options, resultsFolder, memoryMiB }: Boot, modulesFo
   );
   const shell = shellQuote(busybox);
   // `--` would not be understood by every env; a command with a `=` in its first word is not one.
-  const command = shellCommand(['env', '-i', ...environment, ...options.command]);
+  // With its path: the shell's own env would start the shell's own commands in the place of the system's.
+  const command = shellCommand(['/usr/bin/env', '-i', ...environment, ...options.command]);
   return `#!/bin/sh
 # busybox's shell, where it is there, has mount and its like in itself: a program costs 0.1 s in a guest.
 [ -n "$rig_inner" ] || [ ! -x ${shell} ] || rig_inner=1 exec ${shell} sh "$0"
