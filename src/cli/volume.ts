@@ -24,7 +24,7 @@ export const KEY_OPTIONS: readonly OptionSpec[] = [
   {
     names: ['-pass'],
     value: 'SOURCE',
-    help: 'Passphrase from pass:TEXT, env:NAME, file:NAME (its first line), fd:N or stdin; asked for if not given',
+    help: 'Passphrase from pass:TEXT (others may see it: ps, history), env:NAME, file:NAME (its first line), fd:N or stdin; asked for if not given',
     section: 'Key',
   },
   {

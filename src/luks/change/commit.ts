@@ -7,6 +7,7 @@
 import { HwcryptError } from '../../errors.js';
 import type { Disk } from '../device.js';
 import { BINARY_BYTES, type CopyName, encodeHeader } from '../header/binary.js';
+import { metadataText } from '../header/checks.js';
 import { readMetadata } from '../header/metadata.js';
 import type { JsonObject, Luks2Facts, LuksHeader } from '../header/model.js';
 import { readHeader } from '../header/read.js';
@@ -17,7 +18,7 @@ export type Luks2Header = LuksHeader & { readonly luks2: Luks2Facts };
 export function commitHeader(device: Disk, header: Luks2Header, metadata: JsonObject): Luks2Header {
   const { luks2, label, subsystem, uuid } = header;
   const { headerBytes, checksum, salts } = luks2;
-  const json = JSON.stringify(metadata);
+  const json = metadataText(metadata);
   // A zero ends it.
   if (Buffer.byteLength(json) >= headerBytes - BINARY_BYTES) {
     throw new HwcryptError(

@@ -32,6 +32,12 @@ export function changeable(device: Disk): Luks2Header {
   const header = readHeader(device);
   requireMet(header);
   if (!header.luks2) throw unsupported('keys of LUKS1 images can be used, not changed: cryptsetup does that');
+  const { notUtf8 } = header.luks2;
+  if (notUtf8 !== undefined) {
+    throw unsupported(
+      `its ${notUtf8} has bytes that are no UTF-8, which a change would lose: cryptsetup keeps them`,
+    );
+  }
   return header as Luks2Header;
 }
 

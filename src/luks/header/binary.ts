@@ -3,6 +3,7 @@
  *
  * Room `luks`. Source: LUKS2 On-Disk Format Specification 1.1.4, section 2.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHash, getHashes } from 'node:crypto';
 
 import { damaged } from '../errors.js';
@@ -49,14 +50,20 @@ export interface BinaryHeader {
   /** The hash of the checksum, by cryptsetup's name. */
   readonly checksum: string;
   readonly salt: Buffer;
+  /** A text that is no UTF-8, so that what is shown of it is not what is there. */
+  readonly notUtf8?: string | undefined;
 }
 
-/** Bytes up to the first zero. Text is UTF-8; what is none shows as U+FFFD. */
-export function fieldText(bytes: Buffer, at: number, length: number): string {
+/** Bytes up to the first zero. */
+function fieldBytes(bytes: Buffer, at: number, length: number): Buffer {
   const field = bytes.subarray(at, at + length);
   const end = field.indexOf(0);
-  return field.toString('utf8', 0, end < 0 ? length : end);
+  return end < 0 ? field : field.subarray(0, end);
 }
+
+/** Text is UTF-8; what is none shows as U+FFFD. */
+export const fieldText = (bytes: Buffer, at: number, length: number): string =>
+  fieldBytes(bytes, at, length).toString('utf8');
 
 /** Which header begins here, if one does. */
 export function magicOf(bytes: Buffer): CopyName | undefined {
@@ -81,8 +88,14 @@ export function decodeBinary(bytes: Buffer, name: CopyName, offset: number): Bin
   if (!HEADER_SIZES.includes(headerBytes)) throw fail('it has a size that the format does not have');
   if (bytes.readBigUInt64BE(AT.offset) !== BigInt(offset)) throw fail('it belongs at another offset');
   if (name === 'secondary' && headerBytes !== offset) throw fail('its size is not its offset');
+  const texts = [
+    ['label', AT.label, LABEL_BYTES],
+    ['subsystem', AT.subsystem, LABEL_BYTES],
+    ['uuid', AT.uuid, UUID_BYTES],
+  ] as const;
   return {
     headerBytes,
+    notUtf8: texts.find(([, at, length]) => !isUtf8(fieldBytes(bytes, at, length)))?.[0],
     seqid: bytes.readBigUInt64BE(AT.seqid),
     label: fieldText(bytes, AT.label, LABEL_BYTES),
     subsystem: fieldText(bytes, AT.subsystem, LABEL_BYTES),

@@ -4,6 +4,8 @@
  * Room `luks`. By hand rather than by a schema: numbers are decimal texts here, lengths depend on one another, and the place and the cause
  * must be told in one line.
  */
+import { randomUUID } from 'node:crypto';
+
 import { damaged } from '../errors.js';
 import type { Json, JsonObject } from './model.js';
 
@@ -19,6 +21,58 @@ const MAX_ENTRIES = 64;
 export const wrong = (path: string, what: string): Error => damaged(`LUKS2 metadata: ${path} ${what}`);
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [MINUS, ZERO, NINE] = [0x2d, 0x30, 0x39];
+
+/** A number as it was written, where JavaScript's would be another one: 2^53 + 1, 1.0. It is nobody's here, and must survive a change. */
+class WrittenNumber {
+  readonly digits: string;
+  constructor(digits: string) {
+    this.digits = digits;
+  }
+  toJSON(): string {
+    return `${MARK}${this.digits}`;
+  }
+}
+
+/** Stands in front of such a number while it is a text; nobody can have written it. */
+const MARK = `number-${randomUUID()}:`;
+const MARKED = new RegExp(`"${MARK}([^"]+)"`, 'g');
+const DIGITS = /-?\d[\d.eE+-]*/y;
+
+/** Numbers that would become others, as texts. Not by one expression for texts and numbers: a text may have megabytes. */
+function marked(json: string): string {
+  let [made, from, quoted] = ['', 0, false];
+  for (let i = 0; i < json.length; i++) {
+    const c = json.charCodeAt(i);
+    if (quoted) {
+      if (c === BACKSLASH) i++;
+      else if (c === QUOTE) quoted = false;
+    } else if (c === QUOTE) quoted = true;
+    else if (c === MINUS || (c >= ZERO && c <= NINE)) {
+      DIGITS.lastIndex = i;
+      const [digits = ''] = DIGITS.exec(json) ?? [];
+      if (isNumber(digits) && String(Number(digits)) !== digits) {
+        made += `${json.slice(from, i)}"${MARK}${digits}"`;
+        from = i + digits.length;
+      }
+      i += Math.max(0, digits.length - 1);
+    }
+  }
+  return made + json.slice(from);
+}
+
+/** @throws SyntaxError */
+function parseKeeping(json: string): Json {
+  return JSON.parse(marked(json), (_key, value) =>
+    typeof value === 'string' && value.startsWith(MARK) ? new WrittenNumber(value.slice(MARK.length)) : value,
+  ) as Json;
+}
+
+const isNumber = (literal: string): boolean => /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(literal);
+
+/** What `parseMetadata` reads, as text, numbers as they were. */
+export const metadataText = (metadata: JsonObject): string => JSON.stringify(metadata).replace(MARKED, '$1');
+
 const [OPEN, CLOSE] = [0x7b, 0x7d];
 const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d];
 
@@ -43,7 +97,7 @@ export function parseMetadata(bytes: Buffer): JsonObject {
   }
   let value: Json;
   try {
-    value = JSON.parse(bytes.toString('utf8')) as Json;
+    value = parseKeeping(bytes.toString('utf8'));
   } catch {
     // V8's message quotes what it read, which may be anything.
     throw damaged('LUKS2 metadata: it is not JSON');
@@ -52,7 +106,7 @@ export function parseMetadata(bytes: Buffer): JsonObject {
 }
 
 export function object(value: Json | undefined, path: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof WrittenNumber) {
     throw wrong(path, value === undefined ? 'is missing' : 'is no object');
   }
   return value as JsonObject;

@@ -115,6 +115,8 @@ export interface Luks2Facts {
   readonly copies: readonly HeaderCopy[];
   /** The metadata as it was found, fields that are not known here among them: an update must keep those. */
   readonly metadata: JsonObject;
+  /** What of the header has bytes that are no UTF-8, which a change would lose. */
+  readonly notUtf8?: string;
   /** Random bytes of both copies, which are no secret. */
   readonly salts: { readonly primary: Buffer; readonly secondary: Buffer };
 }

@@ -3,6 +3,8 @@
  *
  * Room `luks`. Nothing is written: what is wrong with a copy is told, and put right by the next change of the header.
  */
+import { isUtf8 } from 'node:buffer';
+
 import { HwcryptError } from '../../errors.js';
 import { damaged } from '../errors.js';
 import {
@@ -31,6 +33,7 @@ export interface Source {
 interface Copy {
   readonly binary: BinaryHeader;
   readonly metadata: JsonObject;
+  readonly notUtf8: string | undefined;
   readonly parts: ReturnType<typeof readMetadata>;
 }
 
@@ -68,7 +71,7 @@ function readLuks2(source: Source, start: Buffer): LuksHeader {
   // Both whole: the higher number counts, and the primary where they are equal.
   const newer = !primary.copy || (secondary.copy && secondary.copy.binary.seqid > primary.copy.binary.seqid);
   const counts = (newer ? secondary.copy : primary.copy) as Copy;
-  const { binary, metadata, parts } = counts;
+  const { binary, metadata, notUtf8, parts } = counts;
   const { keyslotsBytes, ...rest } = parts;
   return {
     version: 2,
@@ -83,6 +86,7 @@ function readLuks2(source: Source, start: Buffer): LuksHeader {
       checksum: binary.checksum,
       copies: newer ? copies.reverse() : copies,
       metadata,
+      ...(notUtf8 === undefined ? {} : { notUtf8 }),
       salts: {
         primary: (primary.copy ?? counts).binary.salt,
         secondary: (secondary.copy ?? counts).binary.salt,
@@ -117,6 +121,8 @@ function readCopy(source: Source, name: CopyName, offset: number): Copy {
   if (!area.subarray(end).equals(Buffer.alloc(area.length - end))) {
     throw damaged(`LUKS2 ${name} header: there is something behind its metadata`);
   }
-  const metadata = parseMetadata(area.subarray(0, end));
-  return { binary, metadata, parts: readMetadata(metadata, binary.headerBytes) };
+  const json = area.subarray(0, end);
+  const metadata = parseMetadata(json);
+  const notUtf8 = isUtf8(json) ? binary.notUtf8 : 'metadata';
+  return { binary, metadata, notUtf8, parts: readMetadata(metadata, binary.headerBytes) };
 }

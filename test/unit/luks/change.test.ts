@@ -27,6 +27,7 @@ import {
   RecordedDisk,
   withMetadata,
 } from '../../helpers/luks.js';
+import { withRawHeader } from '../../helpers/luks-hostile.js';
 import { Random } from '../../helpers/random.js';
 import { scratch } from '../cli/helpers.js';
 
@@ -136,6 +137,57 @@ test('cryptsetup opens what was added and changed, and not what was removed', { 
   removeKey(device, now, 0, true);
   assert.equal(readHeader(device).keyslots.length, 0);
   device.close();
+});
+
+/** As `withMetadata`, of bytes. */
+const withBytes = (image: Buffer, json: Uint8Array): Buffer => withRawHeader(image, { json });
+
+test('what others wrote is kept as they wrote it, numbers that JavaScript has not among it', {
+  skip,
+}, async () => {
+  const theirs =
+    '"9":{"type":"theirs","keyslots":[],"a":[9007199254740993,-0,1.0,1e400,0.10000000000000001,18446744073709551615,1.5],' +
+    '"b":{"\\"1.0":"9007199254740993 \\\\\\" 1.0","ü":"ü\\ud800"},"__proto__":{"x":12345678901234567890}}';
+  const json = metadataOf(tight).replace('"tokens":{', `"tokens":{${theirs},`);
+  const disk = new RecordedDisk(withBytes(tight, Buffer.from(json)));
+  await addKey(disk, changeable(disk), await open(disk, PASSPHRASE), wanted('new'), context);
+  await changeKey(disk, changeable(disk), await open(disk, 'new'), wanted('newer'), context).catch(
+    (error) => {
+      assert.equal(error.code, 'LUKS_NO_ROOM');
+    },
+  );
+  removeKey(disk, changeable(disk), 0, false);
+  assert.ok(metadataOf(disk.bytes).includes(theirs), metadataOf(disk.bytes));
+  writeFileSync(path('theirs'), disk.bytes);
+  assert.ok(byCryptsetup(path('theirs'), 'new'));
+  // Where a number is meant, a whole one is: as to cryptsetup.
+  for (const size of ['64.0', '6.4e1', '9007199254740993']) {
+    const wrong = withBytes(
+      tight,
+      Buffer.from(metadataOf(tight).replace('"key_size":64', `"key_size":${size}`)),
+    );
+    assert.throws(() => changeable(new RecordedDisk(wrong)), { code: 'LUKS_DAMAGED' });
+    writeFileSync(path('theirs'), wrong);
+    assert.ok(!byCryptsetup(path('theirs'), PASSPHRASE));
+  }
+});
+
+test('texts that are no UTF-8: read, and not changed', { skip }, async () => {
+  const json = Buffer.from(
+    metadataOf(tight).replace('"tokens":{', '"tokens":{"9":{"type":"x","keyslots":[],"y":"?"},'),
+  );
+  json[json.indexOf('?')] = 0xff;
+  const label = withRawHeader(tight, {
+    json: metadataOf(tight),
+    patch: (header) => header.fill(0xff, 24, 30),
+  });
+  for (const [image, says] of [
+    [withBytes(tight, json), /its metadata has bytes that are no UTF-8/],
+    [label, /its label has bytes/],
+  ] as const) {
+    assert.ok(await opens(image, PASSPHRASE));
+    assert.throws(() => changeable(new RecordedDisk(image)), { code: 'LUKS_UNSUPPORTED', message: says });
+  }
 });
 
 /** Every state that a crash may leave, after each write and in the middle of it. */
