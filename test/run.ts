@@ -49,8 +49,11 @@ async function main(): Promise<number> {
 
   const chosen = args.layers.filter((name) => name !== 'check').map(findLayer);
   const wanted = chosen.filter((layer) => !layer.optional || testFiles(layer).length > 0);
-  // A processor each; and guests side by side only where there is memory for them.
-  const slots = new Slots(Math.max(1, Math.min(availableParallelism(), Math.floor(freemem() / guestBytes))));
+  // One more than there are processors, since guests and tests of commands wait for a good part of their time; and guests side by side
+  // only where there is memory for them.
+  const slots = new Slots(
+    Math.max(1, Math.min(availableParallelism() + 1, Math.floor(freemem() / guestBytes))),
+  );
   const deadline = Date.now() + args.minutes * 60_000;
   // The guests ask first: they are the longest pieces, and the many short ones of the host fill what they leave.
   const guests = wanted.filter((layer) => layer.guest);
