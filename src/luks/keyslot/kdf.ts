@@ -45,6 +45,9 @@ function size(bytes: number): string {
 /** cryptsetup makes no keyslot that takes more. */
 export const MAX_MEMORY_KIB = 4 * 1024 * 1024;
 
+/** OpenSSL counts them in an int. */
+const MAX_ROUNDS = 2 ** 31 - 1;
+
 const tooDear = (what: string): HwcryptError => new HwcryptError('KDF_TOO_DEAR', what);
 
 /** What can be refused by its numbers alone. @throws KDF_TOO_DEAR */
@@ -163,6 +166,11 @@ export async function checkPbkdf2(
   const rounds = iterations * Math.ceil(keyBytes / requireDiskHash(hashName).digestBytes);
   if (rounds / FASTEST_PBKDF2 > limits.seconds / PATIENCE) {
     checkTime(await pbkdf2Seconds(hashName, iterations, keyBytes), limits, whose);
+  }
+  if (iterations > MAX_ROUNDS) {
+    throw tooDear(
+      `${whose} takes ${iterations} rounds of PBKDF2, and ${MAX_ROUNDS} are the most that can be done`,
+    );
   }
 }
 

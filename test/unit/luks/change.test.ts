@@ -399,6 +399,16 @@ test('free spans are what areas leave', () => {
   assert.deepEqual(freeSpans(within, [area(10, 90)]), []);
 });
 
+test('more rounds than a library counts are refused in words', async () => {
+  const cost = { type: 'pbkdf2', hash: 'sha256', iterations: 2 ** 31 } as const;
+  const disk = new RecordedDisk(Buffer.alloc(2 ** 20));
+  const limits = kdfLimits(1e6);
+  await assert.rejects(formatImage(disk, { ...FORMAT, limits, cost, passphrases: [Buffer.from('x')] }), {
+    code: 'KDF_TOO_DEAR',
+    message: /2147483648 rounds of PBKDF2, and 2147483647 are the most/,
+  });
+});
+
 test('what a new keyslot costs: as asked, and no more than there is', async () => {
   const wish = { type: 'argon2id', hash: 'sha256', milliseconds: 1, threads: 1 } as const;
   await assert.rejects(costOf({ ...wish, memoryKiB: Math.ceil(availableMemory() / 1024) + 2 ** 20 }, 64), {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Served } from '#src/luks/nbd/connection.js';
+import { type Served, serveConnection } from '#src/luks/nbd/connection.js';
 import { listen, type NbdServer } from '#src/luks/nbd/server.js';
 import { Random } from '../../helpers/random.js';
 import { scratch } from '../cli/helpers.js';
@@ -267,6 +267,62 @@ test('noise in the place of a client is cut off', async () => {
   client.send(request(0, 0n, 1));
   assert.equal(await errorOf(client), 0);
   client.close();
+  await server.close();
+});
+
+test('a client that says nothing, or asks for options without end, is cut off; one that is served may be silent', async () => {
+  const disk: Served = { bytes: 512, readOnly: true, preferredBytes: 512, read() {}, write() {}, flush() {} };
+  const handshakeMs = 300;
+  const socket = join(folder, 'hurry');
+  const server = net.createServer((stream) => {
+    void serveConnection(stream, disk, '', assert.fail, handshakeMs);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  const patient = await connected(socket);
+  const silent = new Client(socket);
+  const half = new Client(socket);
+  half.send(
+    u32(3),
+    'IHAVE'.split('').map((c) => c.charCodeAt(0)),
+  );
+  const flood = new Client(socket);
+  flood.send(u32(3));
+  let over = false;
+  const flooding = (async () => {
+    while (!over) {
+      flood.send(option(8, Buffer.alloc(1000)), option(3));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  // Until it is hung up; what it was answered before does not count.
+  for (const client of [silent, half, flood]) {
+    while ((await client.take(4096)).length === 4096);
+  }
+  over = true;
+  await flooding;
+  patient.send(request(0, 0n, 1));
+  assert.equal(await errorOf(patient), 0);
+  patient.close();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('an option longer than any, and more clients than there are places', async () => {
+  const { server, socket } = await serve();
+  const long = new Client(socket);
+  await long.take(18);
+  long.send(u32(3), Buffer.from('IHAVEOPT'), u32(7), u32(2 ** 32 - 1));
+  assert.equal((await optionAnswer(long)).type, 2 ** 31 + 9);
+  assert.ok(await long.hungUp());
+  const clients = await Promise.all(Array.from({ length: 16 }, () => connected(socket)));
+  assert.ok(await new Client(socket).hungUp());
+  clients[0]?.close();
+  // A place that somebody has left is there again, soon.
+  for (let seen = 0; seen === 0; ) {
+    const next = new Client(socket);
+    seen = (await next.take(18)).length;
+    next.close();
+  }
+  for (const client of clients) client.close();
   await server.close();
 });
 

@@ -61,6 +61,30 @@ test('change-key, in front of every write: the old or the new passphrase opens',
   assert.ok(byCryptsetup(path('image'), 'new') && !byCryptsetup(path('image'), 'old'));
 });
 
+test('add-key and remove-key, between the two copies of the header: what opened opens', { skip }, () => {
+  const make = ['luks', 'format', path('pair'), '--size', '64K', '--offset', '1M', ...CHEAP];
+  assert.equal(hwcrypt([...make, '-pass', 'pass:old', '-pass', 'pass:other']).stderr, '');
+  for (const [count, ...args] of [
+    [3, 'add-key', ...CHEAP, '-pass', 'pass:old', '--new-pass', 'pass:new'],
+    [2, 'remove-key', '-pass', 'pass:other'],
+  ] as const) {
+    copyFileSync(path('pair'), path('image'));
+    const [name, ...rest] = args;
+    assert.ok(
+      killed('pwrite64', count, ['luks', name as string, path('image'), ...(rest as string[])]),
+      name,
+    );
+    assert.ok(byCryptsetup(path('image'), 'old'), name);
+    // It can be done again, and then it is done.
+    assert.equal(
+      hwcrypt(['luks', 'add-key', path('image'), ...CHEAP, '-pass', 'pass:old', '--new-pass', 'pass:third'])
+        .stderr,
+      '',
+    );
+    assert.ok(byCryptsetup(path('image'), 'third'), name);
+  }
+});
+
 test('write: the header and what lies around the range are as they were', { skip }, () => {
   const make = [
     'luks',
