@@ -59,7 +59,7 @@ export const ENGINES: readonly Engine[] = [
     name: 'SafeXcel EIP97/EIP197',
     verdict: /^Inside Secure SafeXcel/,
     compatible: /safexcel-eip(?:97|197)|\beip197?b?\b|\beip97/i,
-    log: /\bcrypto-safexcel\b/,
+    log: /\bcrypto-safexcel\b|\bEIP1?97:[0-9a-f]{1,4}\([\d,]{1,20}\)-HIA:/,
     drivers: 'crypto-safexcel',
     modules: ['crypto_safexcel'],
     config: 'CONFIG_CRYPTO_DEV_SAFEXCEL',

@@ -115,6 +115,13 @@ const ON_CPU: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/^(?:drbg_|ansi_cprng|jitterentropy_rng|krng)/, 'a software random generator'],
 ];
 
+/**
+ * How modules of software are called: after an algorithm or a mode first (`sm4_ce`, `cbc`, `aes_arm_bs`), or after a helper of the crypto
+ * API. A driver of a device is called after the device (`zx_crypto`, `hisi_sec2`).
+ */
+const SOFTWARE_MODULE =
+  /^(?:lib)?(?:aes|aegis|sm[234]|sha|ghash|gf128|polyval|nh|poly|x?cha|curve|blake|blowfish|camellia|cast|serpent|twofish|aria|des|kuznyechik|streebog|crc|crct|xx|md[45]|rmd|wp512|tgr|anubis|khazad|tea|fcrypt|seed|rc4|arc4|salsa|ecb|cbc|ctr|xts|lrw|cts|cfb|ofb|pcbc|hctr|xctr|adiantum|gcm|ccm|authenc|hmac|cmac|xcbc|vmac|cbcmac|essiv|echainiv|seqiv|drbg|ansi|jitter|cryptd|mcryptd|pcrypt|simd|crypto|kernel|p8|p10|vmx|ppc|padlock|octeon|s390|paes|lz|zstd|deflate)/;
+
 /** Wrappers that only change how a driver is called. */
 const SCHEDULERS = /^(cryptd|mcryptd|pcrypt|simd)\(/;
 
@@ -197,7 +204,7 @@ export function judgeHardware(subject: HardwareSubject): HardwareVerdict {
     };
   }
 
-  // A name that nobody has told us about: two independent signs make a verdict, one does not.
+  // A name that nobody has told us about: two independent signs make a verdict, one does not. A template's module is not its parts' one.
   const { count, texts } = signs(scheduled ? { driver, modulePath } : subject);
   const unknown = named.filter((it) => !it.named).map((it) => it.part);
   const heading = `${unknown.join(', ')} is not a name that hwcrypt knows`;
@@ -209,6 +216,12 @@ export function judgeHardware(subject: HardwareSubject): HardwareVerdict {
     };
   }
   return { hardware: 'unknown', evidence: [heading, ...texts, ...notes] };
+}
+
+function namesDevice(module: string | undefined): boolean {
+  return (
+    module !== undefined && /^[a-z]\w*$/i.test(module.replaceAll('-', '_')) && !SOFTWARE_MODULE.test(module)
+  );
 }
 
 /** Signs of hardware apart from the name. Each that is independent of the others counts one. */
@@ -232,6 +245,9 @@ function signs(subject: HardwareSubject): { count: number; texts: string[] } {
   if (subject.modulePath?.includes('drivers/crypto/')) {
     count++;
     texts.push(`its module lies under drivers/crypto: ${subject.modulePath}`);
+  } else if (subject.modulePath === undefined && async && namesDevice(subject.module)) {
+    count++;
+    texts.push(`its module ${subject.module} is called after a device, not after an algorithm`);
   }
   return { count, texts };
 }

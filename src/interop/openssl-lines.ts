@@ -255,7 +255,10 @@ function readRows(tokens: readonly string[]): RowLine[] {
   return out;
 }
 
-/** `SW aes-128-cbc` is a label and a name, `aes-128 cbc` is a name. The longest end that is an algorithm's name is the name. */
+/**
+ * `SW aes-128-cbc` and `aes-128-cbc (SW)` are a label and a name, `aes-128 cbc` is a name. The longest end that is an algorithm's name is
+ * the name, or else the longest beginning.
+ */
 function splitName(tokens: readonly string[]): { prefix?: string; name?: string } {
   if (tokens.length === 0) return {};
   const words = tokens.map((token) => token.replace(/:$/, ''));
@@ -265,6 +268,14 @@ function splitName(tokens: readonly string[]): { prefix?: string; name?: string 
       const prefix = words.slice(0, from).join(' ');
       return prefix === '' ? { name } : { prefix, name };
     }
+  }
+  for (let to = Math.min(words.length - 1, 3); to > 0; to--) {
+    const name = words.slice(0, to).join(' ');
+    const label = words
+      .slice(to)
+      .join(' ')
+      .replace(/^\((.*)\)$/, '$1');
+    if (opensslAlgorithm(name) && label !== '' && !/^\d/.test(label)) return { prefix: label, name };
   }
   return { name: words.join(' ') };
 }

@@ -205,9 +205,9 @@ function canonical(name: string): string {
   return match ? `${match[2]}.${match[1]}` : name;
 }
 
-/** A line of the kernel's log, and no path, module list or sentence. */
+/** A line of the kernel's log (dmesg, also with -T, syslog, logread, journalctl), and no path, module list or sentence. */
 const FROM_LOG =
-  /^(?:\[ {0,8}[\d.+]{3,16}\]|<\d>|[\w-]{2,30}(?: [\w:.,-]{4,40})?: |[A-Z][a-z]{2} [ \d]\d [\d:]{8} )/;
+  /^(?:\[ {0,8}[\d.+]{3,16}\]|<\d>|[\w-]{2,30}(?: [\w:.,-]{4,40})?: |\[?(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} [\d:]{8} |\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)/;
 
 /** AMD's CCP shares its device with the processor that starts encrypted guests; what that says has nothing to do with AES for others. */
 const OTHER_DUTIES = /\b(?:sev(?:-snp|-es)?|psp|tee|amd_sev\w{0,30})\b/i;

@@ -417,6 +417,8 @@ const none: Rule = {
     const sure = kernel.complete && unknown.length === 0;
     const evidence = [...new Set(winners.slice(0, 3).map(({ quote }) => quote)), ...cpuAes.slice(0, 1)];
     const what = winners.find(({ name }) => name.includes('aes')) ?? winners[0]!;
+    // Asynchronous, first choice, and nobody knows its name: that may be an engine.
+    if (what.verdict.hardware === 'unknown' && what.async === true) return [];
     const instructions = /instructions/.test(behind(what));
     // Templates are put together when somebody asks: a kernel that nobody has asked yet lists no mode of AES at all.
     if (!what.name.includes('aes') && cpuAes.length > 0) {

@@ -272,8 +272,12 @@ const byDefault: Rule = {
     const curve = facts.results.subjects
       .flatMap(({ algorithm, curves }) => curves.map((own) => ({ algorithm, ...own })))
       .find(
+        // Without its command nobody knows what a run asked for: the table alone may be one with -engine.
         ({ run, series }) =>
-          run.engine === undefined && series.driverHint === undefined && costsLikeAnEngine(series),
+          run.command !== undefined &&
+          run.engine === undefined &&
+          series.driverHint === undefined &&
+          costsLikeAnEngine(series),
       );
     if (!curve) return [];
     const [small] = curve.series.points;

@@ -170,6 +170,11 @@ test('an unknown name needs two independent signs', () => {
   assert.equal(of(ASYNC, { modulePath: 'kernel/drivers/crypto/new/newthing.ko.zst' }), 'yes');
   assert.equal(of(undefined, { async: true, modulePath: 'kernel/drivers/crypto/new/newthing.ko' }), 'yes');
   assert.equal(of(undefined, { async: true }), 'unknown');
+  // /proc/crypto tells no path. Software's modules are called after algorithms.
+  assert.equal(of(undefined, { async: true, module: 'newthing_crypto' }), 'yes');
+  assert.equal(of(undefined, { async: false, module: 'newthing_crypto' }), 'unknown');
+  for (const module of ['kernel', 'aes_newthing_blk', 'sm4_ce', 'crypto_simd', 'cbc'])
+    assert.equal(of(undefined, { async: true, module }), 'unknown', module);
 });
 
 test('templates come apart', () => {

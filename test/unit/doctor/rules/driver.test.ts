@@ -197,3 +197,11 @@ test('cryptd, NEON and AES-CE are asynchronous or fast, and no hardware', () => 
   assert.equal(arm.healthy, true);
   assert.match(arm.verdict, /^You need no accelerator: ctr\(aes\) runs on the CPU.*ctr-aes-ce/);
 });
+
+test('a driver that nobody knows: asynchronous and first, it is not called software', () => {
+  const entry = { name: 'cbc(aes)', driver: 'cbc-aes-newthing', priority: 400 };
+  assert.equal(ids(procCrypto(...GENERIC, entry))[0], 'no-engine');
+  assert.ok(!ids(procCrypto(...GENERIC, { ...entry, async: true })).includes('no-engine'));
+  const own = procCrypto(...GENERIC, { ...entry, async: true, module: 'newthing_crypto' });
+  assert.equal(ids(own)[0], 'modes-of-engine');
+});

@@ -151,3 +151,16 @@ test('a CPU that stands still in the engine’s interrupt; an engine that no tab
     ),
   );
 });
+
+test('the log as dmesg -T, logread and journalctl print it', () => {
+  const line =
+    'crypto-safexcel 1a320000.crypto: EIP97:230(0,1,4,4)-HIA:270(0,5,5),PE:150/433(alg:7fcdfc00)/0/0/0\n';
+  for (const before of [
+    '[Mon Jan 15 09:01:02 2024] ',
+    'Mon Jan 15 09:01:02 2024 kern.info kernel: [    9.100000] ',
+    'Jan 5 09:01:02 box kernel: ',
+    '2024-01-15T09:01:02+0100 box kernel: ',
+  ])
+    assert.equal(diagnosed(before + line).findings[0]?.id, 'engine-started', before);
+  assert.ok(!ids(`I read of ${line}`, 'Linux version 6.6.1').includes('engine-started'), 'a sentence');
+});

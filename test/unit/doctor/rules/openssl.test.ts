@@ -141,6 +141,8 @@ test('an engine that nobody asked for', () => {
   const found = diagnosed(plain(speed('AES-256-CBC', counts(36_000, 6)))).findings[0]!;
   assert.equal(found.id, 'engine-by-default');
   assert.match(found.verdict, /a request of 16 bytes takes 36 µs/);
+  const bare = ids(speed('AES-256-CBC', counts(36_000, 6)));
+  assert.ok(!bare.includes('engine-by-default'), 'without its command, nobody knows what it asked for');
   // A slow CPU has no fixed cost beside what it does for each byte.
   assert.ok(!ids(plain(speed('AES-256-CBC', counts(9000, 900)))).includes('engine-by-default'));
   assert.ok(!ids(plain(speed('AES-256-CBC', counts(120, 0.8)))).includes('engine-by-default'));
