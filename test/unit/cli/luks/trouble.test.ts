@@ -65,7 +65,7 @@ test('a reader that goes away: one line, no trace', () => {
     '',
   );
   const { stdout, stderr } = shell(
-    'hwcrypt luks open large -o - -pass pass:p | head -c 10 | wc -c; echo ${PIPESTATUS[0]}',
+    `hwcrypt luks open large -o - -pass pass:p | head -c 10 | wc -c; echo \${PIPESTATUS[0]}`,
     { cwd: folder },
   );
   assert.equal(stdout, '10\n1\n');
