@@ -9,7 +9,7 @@ import { command as format } from '#src/cli/commands/luks/format.js';
 import { command as write } from '#src/cli/commands/luks/write.js';
 import { noCryptsetup } from '../../../helpers/luks.js';
 import { Random } from '../../../helpers/random.js';
-import { ended, failure, hwcrypt, scratch, shell, start } from '../helpers.js';
+import { failure, hwcrypt, scratch, shell } from '../helpers.js';
 
 const COMMANDS = { format, 'add-key': addKey, write };
 const folder = scratch();
@@ -141,21 +141,4 @@ test('what may be wrong is said before anything is written', async () => {
   assert.ok(readFileSync(image).equals(before));
   assert.deepEqual(readdirSync(path('quiet')), ['image']);
   assert.equal(hwcrypt([...make, '--force']).status, 0);
-});
-
-test('kill -9 while an image is made in the place of another: the other is still there', async () => {
-  const image = path('killed');
-  const make = ['luks', 'format', image, ...TIGHT, '--force', '-pass', 'pass:new'];
-  assert.equal(hwcrypt([...make, '--size', '1M', ...CHEAP]).status, 0);
-  const before = readFileSync(image);
-  // A key derivation that takes longer than this test.
-  const child = start([...make, '--pbkdf', 'pbkdf2', '--pbkdf-force-iterations', '1000000000'], {
-    stdio: 'ignore',
-  });
-  while (!readdirSync(folder).some((name) => name.startsWith('.killed'))) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  child.kill('SIGKILL');
-  await ended(child);
-  assert.ok(readFileSync(image).equals(before));
 });

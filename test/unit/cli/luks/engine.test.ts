@@ -13,7 +13,7 @@ const folder = scratch();
 const path = (name: string): string => join(folder, name);
 const PRELOAD = fileURLToPath(new URL('../../../helpers/engine-preload.js', import.meta.url));
 /** More than one thread's worth: `payload/copy.ts` does 8 MiB alone. */
-const BYTES = 16 * 2 ** 20;
+const BYTES = 12 * 2 ** 20;
 
 function luks(requests: number | undefined, ...args: string[]): { status: number | null; stderr: string } {
   const { status, stderr } = spawnSync(

@@ -32,7 +32,7 @@ function killed(call: string, count: number, args: readonly string[]): boolean {
   return false;
 }
 
-test('change-key, in front of every write: the old or the new passphrase opens', {
+test('change-key, in front of a write: the old or the new passphrase opens', {
   skip,
 }, () => {
   const make = [
@@ -49,15 +49,14 @@ test('change-key, in front of every write: the old or the new passphrase opens',
   ];
   assert.equal(hwcrypt(make).stderr, '');
   const args = ['luks', 'change-key', path('image'), ...CHEAP, '-pass', 'pass:old', '--new-pass', 'pass:new'];
-  let kills = 0;
-  for (let count = 1; ; count++) {
+  // In front of the header's first copy, of its second, and of what overwrites the old key. In front of each byte: luks/change.test.
+  for (const count of [2, 3, 4]) {
     copyFileSync(path('first'), path('image'));
-    if (!killed('pwrite64', count, args)) break;
-    kills++;
+    assert.ok(killed('pwrite64', count, args), `write ${count}`);
     assert.ok(byCryptsetup(path('image'), 'old') || byCryptsetup(path('image'), 'new'), `write ${count}`);
   }
-  // Material, two headers, and what is overwritten.
-  assert.ok(kills >= 4, `${kills} writes`);
+  copyFileSync(path('first'), path('image'));
+  assert.equal(hwcrypt(args).stderr, '');
   assert.ok(byCryptsetup(path('image'), 'new') && !byCryptsetup(path('image'), 'old'));
 });
 
@@ -75,13 +74,6 @@ test('add-key and remove-key, between the two copies of the header: what opened 
       name,
     );
     assert.ok(byCryptsetup(path('image'), 'old'), name);
-    // It can be done again, and then it is done.
-    assert.equal(
-      hwcrypt(['luks', 'add-key', path('image'), ...CHEAP, '-pass', 'pass:old', '--new-pass', 'pass:third'])
-        .stderr,
-      '',
-    );
-    assert.ok(byCryptsetup(path('image'), 'third'), name);
   }
 });
 
