@@ -47,6 +47,7 @@ export function readLines(input: string | Uint8Array, most = Number.POSITIVE_INF
   }
   let raw = splitLines(decode(input));
   if (isQuotedPrintable(raw)) raw = undoQuotedPrintable(raw);
+  raw = undoLineNumbers(raw);
   if (raw.some(({ text }) => HTML_BLOCK.test(text))) raw = undoHtml(raw);
   const out: Line[] = [];
   for (const { number, text } of raw) {
@@ -76,6 +77,30 @@ function splitLines(text: string): RawLine[] {
   }
   return out;
 }
+
+/** `cat -n`, `less -N` and web pages put a number before each line: all have one, and words follow. `12:` is an interrupt's. */
+function undoLineNumbers(lines: readonly RawLine[]): RawLine[] {
+  const numbered = lines.filter(({ text }) => text.trim() !== '');
+  if (numbered.length < 3) return [...lines];
+  let last: number | undefined;
+  for (const { text } of numbered) {
+    const digits = /^ {0,8}(\d{1,6})(?:[.)|]|\t| )/.exec(text)?.[1];
+    if (digits === undefined) return [...lines];
+    const step: number = last === undefined ? 1 : Number(digits) - last;
+    if (step < 1 || step > 5) return [...lines];
+    last = Number(digits);
+  }
+  const words = numbered.filter(({ text }) => /^ {0,8}\d+[.)|\t ][ \t]*[^\d\s]/.test(text)).length;
+  if (words * 2 < numbered.length) return [...lines];
+  return lines.map(({ number, text }) => ({
+    number,
+    text: text.replace(/^ {0,8}\d{1,6}(?:[.)|]|\t| )[ \t]?/, ''),
+  }));
+}
+
+/** Marks of forums around what was pasted: `[code]`, `[/quote]`, `[quote=somebody]`. The probe's own marks have two brackets. */
+const BBCODE =
+  /(?<!\[)\[\/?(?:code|quote|spoiler|pre|font|size|color|details|hide|b|i|u)(?:=[^\]]{0,80})?\](?!\])/gi;
 
 // --- characters ---------------------------------------------------------------------------------------------------------------------
 
@@ -188,6 +213,7 @@ function cleanLine(number: number, raw: string): Line {
       },
     );
   }
+  if (text.includes('[')) text = text.replace(BBCODE, ' ');
   // Markdown guards its own characters with a backslash.
   if (text.includes('\\')) text = text.replace(/\\([-_|.#()+~[\]])/g, '$1');
   let quote = 0;

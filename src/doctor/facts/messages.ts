@@ -156,6 +156,8 @@ const MESSAGES: readonly (readonly [MessageCode, RegExp])[] = [
     'BIND_ENOENT',
     /\bbind\b.{0,160}(?:No such file or directory|ENOENT|errno[=:]? ?-?2\b)|\bkcapi_\w{2,12}_init\b.{0,80}(?:ENOENT|-2\b)|AF_ALG: bind failed \(errno: -2\)/i,
   ],
+  // Python puts the call on another line; where a file is meant, its name follows.
+  ['BIND_ENOENT', /^FileNotFoundError: \[Errno 2\] No such file or directory$/],
   ['NO_FAMILY', /Address family not supported by protocol|EAFNOSUPPORT|\[Errno 97\]/i],
   [
     'SOCKET_DENIED',
@@ -173,12 +175,14 @@ export function readMessages(document: Document): Message[] {
   const alien =
     document.lines.some(({ text }) => OTHER_SOCKETS.test(text)) &&
     !document.lines.some(({ text }) => OUR_SOCKETS.test(text));
+  const binds = document.lines.some(({ text }) => /\.bind\(\(['"](?:skcipher|aead|hash|rng)['"]/.test(text));
   const seen = new Set<string>();
   for (const line of document.lines) {
     if (line.text.length > 500) continue;
     for (const [code, pattern] of MESSAGES) {
       const match = pattern.exec(line.text);
       if (!match) continue;
+      if (match[0].startsWith('FileNotFoundError') && !binds) continue;
       if (alien && (code === 'NO_FAMILY' || code === 'SOCKET_DENIED')) continue;
       const subject = match.slice(1).find((group) => group !== undefined);
       const key = `${code} ${subject ?? ''}`;

@@ -163,6 +163,12 @@ function placeOf(series: Series, run: Run, set: ResultSet): Place {
   // Labels of people: `AF aes-128-cbc` beside `SW aes-128-cbc`.
   const label = `${run.label} ${series.driverHint ?? ''}`;
   if (
+    /\b(?:no|without|w\/o) (?:an? |the |any )?(?:engine|hardware|HW|devcrypto|cryptodev|afalg|accel\w*)\b/i.test(
+      label,
+    )
+  )
+    return 'software';
+  if (
     /\b(?:AF|HW|hardware|engine|devcrypto|cryptodev|afalg|accel\w*|enabled)\b/i.test(label) &&
     !/\bdisabled\b/i.test(label)
   )

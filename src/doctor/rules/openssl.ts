@@ -327,7 +327,11 @@ const noDevice: Rule = {
     if (device?.value !== false) return [];
     const engine =
       ways(subject).find((id) => id === 'devcrypto' || id === 'cryptodev') ??
-      [...facts.openssl.configured.keys()].find((id) => /dev/.test(id));
+      [...facts.openssl.configured.keys()].find((id) => /dev/.test(id)) ??
+      facts.openssl.engines.find(({ id }) => /^(?:dev|crypto)(?:crypto|dev)$/.test(id))?.id ??
+      [...facts.openssl.loadFailures].find(
+        ([id, { why }]) => /^devcrypto$/.test(id) && why === 'refused',
+      )?.[0];
     if (engine === undefined && hardware.length === 0) return [];
     const loaded = facts.modules.loaded.get('cryptodev');
     return [

@@ -69,6 +69,10 @@ const FORMS: Record<string, string | Uint8Array> = {
   'a table with sizes by unit': `| Cipher | 16B | 64B | 256B | 1KB | 8KB | 16KB |\n| ${CELLS[1]!.join(' | ')} |`,
   'a header without units': `block size  16 64 256 1024 8192 16384\n${ROW}`,
   'comma-separated': CELLS.map((cells) => cells.join(',')).join('\n'),
+  'numbered lines': WHOLE.split('\n')
+    .map((line, index) => `${String(index + 1).padStart(6)}\t${line}`)
+    .join('\n'),
+  'a forum’s marks': `[quote=x][code]${WHOLE.trimEnd()}[/code][/quote]`,
   'a label behind the name': TABLE.replace(/^(aes-\S+)/im, '$1 (caam)'),
   'semicolon-separated': CELLS.map((cells) => cells.join(';')).join('\n'),
   'HTML lines': `<p>${WHOLE.replaceAll('\n', '<br>\n')}</p>`,

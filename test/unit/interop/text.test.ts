@@ -257,3 +257,11 @@ test('what time prints', () => {
   assert.deepEqual(readTime('Swaps: 0'), {});
   assert.equal(readTime('anything else'), undefined);
 });
+
+test('numbers before lines are taken away, and those of interrupts and of figures are not', () => {
+  const lines = (whole: string): string[] => readLines(whole).map(({ text }) => text.trim());
+  assert.deepEqual(lines(' 1  one\n 2  two\n\n 4  four\n'), ['one', 'two', 'four']);
+  for (const whole of ['1: 3 GIC\n2: 4 GIC\n3: 5 GIC', '1 100.00\n2 200.00\n3 300.00', '1 one\n2 two\nthree'])
+    assert.deepEqual(lines(whole), whole.split('\n'));
+  assert.deepEqual(lines('[code]a[/code]\n[[crypto]]'), ['a', '[[crypto]]']);
+});

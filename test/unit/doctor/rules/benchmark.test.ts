@@ -133,3 +133,11 @@ test('tables without counts that nothing contradicts are not called wrong', () =
   const text = `sh# openssl speed aes-256-cbc\nOpenSSL 1.0.0 29 Mar 2010\n${head}aes-256 cbc  51000.00k  54000.00k  54800.00k  54900.00k  55200.00k\n\nthe same with openssl speed -engine aesni aes-256-cbc\n\nsh# openssl speed -evp aes-256-cbc\n${head}aes-256-cbc  403000.00k  420000.00k  424000.00k  425000.00k  426000.00k\n`;
   assert.ok(!ids(text).includes('benchmark-by-user-time'));
 });
+
+test('labels that deny an engine are software’s', () => {
+  const head = 'type 16 bytes 64 bytes 256 bytes 1024 bytes 8192 bytes\n';
+  const own = 'AES-256-CBC (no engine) 11000.00k 15000.00k 16000.00k 16500.00k 16700.00k\n';
+  const handed = 'AES-256-CBC (with afalg) 500.00k 2000.00k 7600.00k 25000.00k 71000.00k\n';
+  assert.equal(ids(head + own + handed)[0], 'engine-worth-it');
+  assert.ok(!ids(head + handed + handed.replace('with', 'my')).includes('engine-worth-it'));
+});

@@ -157,3 +157,11 @@ test('EOPNOTSUPP of AF_ALG, and a request that it refuses', () => {
   );
   assert.ok(!ids('mount: Operation not supported', 'Linux version 6.6.1').includes('af-alg-usage'));
 });
+
+test('Python’s ENOENT: of a bind, and of a file', () => {
+  const bind = "    s.bind(('skcipher', 'xts-aes-qce'))\n";
+  const error = 'FileNotFoundError: [Errno 2] No such file or directory';
+  assert.equal(ids(`${bind}${error}\n`)[0], 'bind-enoent');
+  assert.ok(!ids(`${bind}${error}: 'x.txt'\n`, 'Linux version 6.6.1').includes('bind-enoent'));
+  assert.ok(!ids(`${error}\n`, 'Linux version 6.6.1').includes('bind-enoent'));
+});
