@@ -17,9 +17,10 @@ version=1
 quick=
 # Tests give a folder here that stands for /.
 root=${HWCRYPT_PROBE_ROOT:-}
-# Seconds after which no further timing is begun, and the longest that a single command may take.
+# Seconds after which no further timing is begun, the longest that a single command may take, and when all is given up.
 limit=50
-patience=20
+patience=10
+last_call=57
 
 LC_ALL=C
 PATH="${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
@@ -38,36 +39,46 @@ have() { command -v "$1" > /dev/null 2>&1; }
 
 hex='[0-9A-Fa-f]'
 
-# Everything passes through this one.
-scrub() {
-  sed -e "s/$hex\{8\}-$hex\{4\}-$hex\{4\}-$hex\{4\}-$hex\{12\}/[uuid]/g" \
-    -e "s/\(^\|[^0-9A-Za-z]\)$hex\{2\}\([:-]$hex\{2\}\)\{5,\}/\1[address]/g" \
-    -e "s/$hex\{24,\}/[hex]/g" \
-    -e 's/[Ss][Ee][Rr][Ii][Aa][Ll][ _-]*\([Nn][A-Za-z]*\)\{0,1\}[ 	]*[:=#][ 	]*[^ ,;]*/serial [removed]/g' \
-    -e 's,/home/[^/ ]*,/home/[user],g'
-}
+# The whole text passes through these.
+always="s/$hex\{8\}-$hex\{4\}-$hex\{4\}-$hex\{4\}-$hex\{12\}/[uuid]/g
+s/\(^\|[^0-9A-Za-z]\)$hex\{2\}\([:-]$hex\{2\}\)\{5,\}/\1[address]/g
+s/$hex\{24,\}/[hex]/g
+s/[Ss][Ee][Rr][Ii][Aa][Ll][ _-]*\([Nn][A-Za-z]*\)\{0,1\}[ 	]*[:=#][ 	]*[^ ,;]*/serial [removed]/g
+s,/home/[^/ ]*,/home/[user],g"
 
-# Texts that people or networks can have put something into: logs, configuration, messages.
+# Up to its end: a program that hangs may keep the pipe open.
+scrub() { sed -e "$always" -e '/^\[\[end\]\]$/q' -e '/^hwcrypt-probe: given up after/q'; }
+
+# Texts that people or networks can have put something into: logs, configuration, messages. Up to so many lines.
 scrub_free() {
-  scrub | sed -e 's/[A-Za-z0-9_.+-]*@[A-Za-z0-9_.-]*[A-Za-z]/[name]/g' \
+  # The long forms first: the short ones would leave parts of them.
+  sed -e "$always" -e 's/[A-Za-z0-9_.+-]*@[A-Za-z0-9_.-]*[A-Za-z]/[name]/g' \
     -e "s/\(^\|[^0-9A-Za-z]\)$hex\{12\}\($\|[^0-9A-Za-z]\)/\1[address]\2/g" \
     -e 's/\(^\|[^0-9.]\)[0-9]\{1,3\}\.[0-9]\{1,3\}\.[0-9]\{1,3\}\.[0-9]\{1,3\}\($\|[^0-9.]\)/\1[address]\2/g' \
     -e "s/\($hex\{1,4\}:\)\{4,7\}$hex\{1,4\}/[address]/g" \
-    -e "s/$hex\{1,4\}:\(:$hex\{1,4\}\)\{1,6\}/[address]/g" \
-    -e 's/[Ss]\/[Nn][ 	:=]*[^ ,;]*/serial [removed]/g' |
-    without_name "$host" | without_name "${host%%.*}"
+    -e "s/\($hex\{1,4\}:\)\{1,6\}\(:$hex\{1,4\}\)\{1,6\}/[address]/g" \
+    -e 's/[Ss]\/[Nn][ 	:=]*[^ ,;]*/serial [removed]/g' \
+    -e "$without_host" -e "${1:-400}q"
 }
 
-# Twice, since two of a name may share the blank between them.
-without_name() {
-  case $1 in
-    '' | '(none)' | localhost) cat ;;
-    *)
-      name=$(printf '%s\n' "$1" | sed 's/[^A-Za-z0-9_-]/./g')
-      by="s/\(^\|[^A-Za-z0-9]\)$name\($\|[^A-Za-z0-9]\)/\1[host]\2/g"
-      sed -e "$by" -e "$by"
-      ;;
-  esac
+# The host's name as it is, and up to its first dot. Each twice, since two of a name may share the blank between them.
+learn_host() {
+  word "$root/proc/sys/kernel/hostname"
+  host=${it:-$(uname -n)}
+  without_host=
+  for name in "$host" "${host%%.*}"; do
+    case $name in '' | '(none)' | localhost) continue ;; esac
+    pattern=
+    while [ -n "$name" ]; do
+      rest=${name#?}
+      letter=${name%"$rest"}
+      case $letter in [!A-Za-z0-9_-]) letter=. ;; esac
+      pattern=$pattern$letter
+      name=$rest
+    done
+    by="s/\(^\|[^A-Za-z0-9]\)$pattern\($\|[^A-Za-z0-9]\)/\1[host]\2/g"
+    without_host="$without_host$by;$by;"
+  done
 }
 
 # --- the form --------------------------------------------------------------------------------------------------------
@@ -78,20 +89,48 @@ section() { printf '\n[[%s]] %s\n' "$1" "$2"; }
 # No section may flood the rest.
 few() { sed "${1:-400}q"; }
 
-show_file() { # NAME FILE
-  [ -r "$root$2" ] || return 0
-  section "$1" "$2"
-  scrub < "$root$2" 2> /dev/null | few 4000
+# What follows sets a variable instead of printing: starting a process is the dear thing on a router, and there are hundreds of files.
+
+# word FILE: the first line of a small file into $it. The NULs of device trees are left out.
+word() {
+  it=
+  [ ! -r "$1" ] || read -r it 2> /dev/null < "$1" || [ -n "$it" ]
 }
 
-# A link's last part.
-last() { l=$(ls -l "$1" 2> /dev/null) && case $l in *' -> '*) l=${l##* -> } && printf '%s' "${l##*/}" ;; esac; }
-
-word() { # the first line of a small file, without the NULs of device trees
-  [ -r "$1" ] && tr '\000' ' ' < "$1" 2> /dev/null | sed -n '1s/ *$//p'
+# bound DEVICE: the name of its driver, or `none`, into $driver.
+bound() {
+  driver=none
+  if cd -P "$1/driver" 2> /dev/null; then
+    driver=${PWD##*/}
+    cd /
+  fi
 }
 
-# run SECONDS COMMAND…: ends the command when it takes too long.
+# strings FILE: the strings of a device tree's property, with blanks between them
+strings() {
+  [ -r "$1" ] && it=$(tr '\000' ' ' < "$1" 2> /dev/null) && printf '%s\n' "${it% }"
+}
+
+# lines_of FILE…: from standard input, where grep has put the file's name before each line
+lines_of() { sed "s,^$root\([^:]*\):[[:blank:]]*,\1: ,"; }
+
+# end_tree PID SIGNAL [SPARED]: a process and whatever it started; without /proc the process alone.
+end_tree() (
+  children=
+  for state in /proc/[0-9]*/stat; do
+    read -r line 2> /dev/null < "$state" || continue
+    child=${line%% *}
+    # The name in brackets may hold anything.
+    line=${line##*) }
+    line=${line#* }
+    [ "${line%% *}" != "$1" ] || [ "$child" = "${3:-}" ] || children="$children $child"
+  done
+  # First the parent: a shell whose program is ended says so.
+  kill "-$2" "$1" 2> /dev/null
+  for child in $children; do end_tree "$child" "$2"; done
+)
+
+# run SECONDS COMMAND…: ends the command when it takes too long, and what it started.
 run() {
   seconds=$1
   shift
@@ -101,10 +140,15 @@ run() {
     trap 'kill "$nap" 2> /dev/null; exit' TERM
     sleep "$seconds" &
     nap=$!
-    wait "$nap" && kill "$pid" 2> /dev/null
+    wait "$nap" || exit
+    # Once begun it goes through: when the parent is gone, what it started is not.
+    trap '' TERM
+    end_tree "$pid" TERM
+    sleep 1
+    end_tree "$pid" KILL
   ) > /dev/null 2>&1 &
   guard=$!
-  wait "$pid"
+  wait "$pid" 2> /dev/null
   status=$?
   kill "$guard" 2> /dev/null
   wait "$guard" 2> /dev/null
@@ -124,19 +168,25 @@ kernel() {
   section kernel-version 'uname -v'
   uname -v | scrub_free
   section cmdline 'the words of /proc/cmdline that concern modules and crypto'
-  tr ' ' '\n' < "$root/proc/cmdline" 2> /dev/null |
-    grep -E '^(module_blacklist|modprobe\.blacklist|initcall_blacklist|fips|cryptomgr\.|af_alg|crypto)' | scrub_free
+  word "$root/proc/cmdline"
+  set -f
+  # shellcheck disable=SC2086 # word by word
+  set -- $it
+  set +f
+  for argument; do
+    case $argument in
+      module_blacklist* | modprobe.blacklist* | initcall_blacklist* | fips* | cryptomgr.* | af_alg* | crypto*) printf '%s\n' "$argument" ;;
+    esac
+  done | scrub_free
   section distribution '/etc/os-release, /etc/openwrt_release'
-  for file in /etc/os-release /etc/openwrt_release; do
-    [ -r "$root$file" ] &&
-      grep -E '^(NAME|ID|ID_LIKE|VERSION|VERSION_ID|PRETTY_NAME|BUILD_ID|DISTRIB_[A-Z]*|OPENWRT_(BOARD|ARCH))=' "$root$file"
-  done | scrub
+  cat "$root/etc/os-release" "$root/etc/openwrt_release" 2> /dev/null |
+    grep -E '^(NAME|ID|ID_LIKE|VERSION|VERSION_ID|PRETTY_NAME|BUILD_ID|DISTRIB_[A-Z]*|OPENWRT_(BOARD|ARCH))='
   section config '/proc/config.gz or /boot/config-RELEASE: what concerns crypto'
   if [ -r "$root/proc/config.gz" ] && have zcat; then
     zcat < "$root/proc/config.gz" 2> /dev/null
-  elif [ -r "$root/boot/config-$(uname -r)" ]; then
-    cat "$root/boot/config-$(uname -r)"
-  fi | grep -E 'CONFIG_(CRYPTO|DM_CRYPT|BLK_DEV_DM|ARM.*_CRYPTO|CRYPTODEV|FW_LOADER=|MODULES|TLS)' | scrub | few 700
+  elif [ -r "$root/boot/config-$release" ]; then
+    cat "$root/boot/config-$release"
+  fi | grep -E 'CONFIG_(CRYPTO|DM_CRYPT|BLK_DEV_DM|ARM.*_CRYPTO|CRYPTODEV|FW_LOADER=|MODULES|TLS)' | few 700
 }
 
 # Up to where a name comes for the second time: lines of the first CPU.
@@ -152,78 +202,86 @@ first_cpu() {
 
 machine() {
   section model 'device tree, DMI'
-  for file in /proc/device-tree/model /proc/device-tree/compatible /sys/class/dmi/id/board_vendor /sys/class/dmi/id/board_name; do
-    word "$root$file"
+  for file in proc/device-tree/model sys/class/dmi/id/board_vendor sys/class/dmi/id/board_name; do
+    word "$root/$file" && [ -n "$it" ] && printf '%s\n' "$it"
   done | scrub_free
+  strings "$root/proc/device-tree/compatible" | scrub_free
   section cpuinfo '/proc/cpuinfo, the first CPU'
   grep -iE '^(system type|machine|model name|cpu model|cpu|hardware|flags|features|isa|ases implemented|vendor_id|cpu implementer|cpu part|cpu architecture|bogomips)[[:blank:]]*:' \
-    "$root/proc/cpuinfo" 2> /dev/null | first_cpu | scrub
-  printf 'processors\t: %s\n' "$(grep -c '^processor' "$root/proc/cpuinfo" 2> /dev/null)"
+    "$root/proc/cpuinfo" 2> /dev/null | first_cpu
+  printf 'processors\t: '
+  grep -c '^processor' "$root/proc/cpuinfo" 2> /dev/null || echo
   section memory '/proc/meminfo, /proc/loadavg'
   grep -E '^(MemTotal|MemFree|MemAvailable|SwapTotal):' "$root/proc/meminfo" 2> /dev/null
-  word "$root/proc/loadavg" | sed 's/^\([0-9.]* [0-9.]* [0-9.]*\).*/loadavg: \1/'
+  word "$root/proc/loadavg"
+  # shellcheck disable=SC2086 # word by word
+  set -- $it
+  [ "$#" -lt 3 ] || printf 'loadavg: %s %s %s\n' "$1" "$2" "$3"
 }
 
 modules() {
   if [ -r "$root/proc/modules" ]; then
     section modules '/proc/modules, without addresses'
-    sed 's/ 0x[0-9a-fA-F]*//' "$root/proc/modules" 2> /dev/null | few 600
+    sed -e 's/ 0x[0-9a-fA-F]*//' -e 600q "$root/proc/modules" 2> /dev/null
   fi
-  folder=$root/lib/modules/$(uname -r)
-  section module-files "crypto modules in /lib/modules/$(uname -r)"
+  folder=$root/lib/modules/$release
+  section module-files "crypto modules in /lib/modules/$release"
   if [ -r "$folder/modules.dep" ]; then
     sed -n 's/^\([^:]*\.ko[a-z.]*\):.*/\1/p' "$folder/modules.dep"
   else
     for file in "$folder"/*.ko*; do [ -e "$file" ] && printf '%s\n' "${file##*/}"; done
   fi 2> /dev/null | grep -E "$crypto_words" | few 600
-  section modules-builtin "crypto modules in /lib/modules/$(uname -r)/modules.builtin"
-  grep -E "$crypto_words" "$folder/modules.builtin" 2> /dev/null | few 300
+  section modules-builtin "crypto modules in /lib/modules/$release/modules.builtin"
+  [ ! -r "$folder/modules.builtin" ] || grep -E "$crypto_words" "$folder/modules.builtin" | few 300
+  # /dev/null is a second file, so that grep puts names before the lines.
   section modprobe 'lines of modprobe.d that keep something from being loaded'
-  for file in "$root"/etc/modprobe.d/*.conf "$root"/run/modprobe.d/*.conf "$root"/usr/local/lib/modprobe.d/*.conf \
-    "$root"/usr/lib/modprobe.d/*.conf "$root"/lib/modprobe.d/*.conf; do
-    [ -r "$file" ] || continue
-    grep -E '^[[:blank:]]*(install|blacklist)[[:blank:]]' "$file" | grep -E "$crypto_words" | while read -r line; do
-      printf '%s: %s\n' "${file#"$root"}" "$line"
-    done
-  done | scrub_free
+  grep -E "^[[:blank:]]*(install|blacklist)[[:blank:]].*($crypto_words)" /dev/null "$root"/etc/modprobe.d/*.conf "$root"/run/modprobe.d/*.conf \
+    "$root"/usr/local/lib/modprobe.d/*.conf "$root"/usr/lib/modprobe.d/*.conf "$root"/lib/modprobe.d/*.conf 2> /dev/null | lines_of | scrub_free
   section modules-load 'modules that are loaded at start'
-  for file in "$root"/etc/modules "$root"/etc/modules.d/* "$root"/etc/modules-load.d/*; do
-    [ -r "$file" ] && grep -E "$crypto_words" "$file" | while read -r line; do
-      printf '%s: %s\n' "${file#"$root"}" "$line"
-    done
-  done | grep -v ': *#' | scrub_free | few 200
+  grep -E "^[[:blank:]]*[^#[:blank:]].*($crypto_words)|^($crypto_words)" /dev/null "$root"/etc/modules "$root"/etc/modules.d/* \
+    "$root"/etc/modules-load.d/* 2> /dev/null | lines_of | scrub_free 200
 }
-
-bound() { driver=$(last "$1/driver"); printf '%s' "${driver:-none}"; }
 
 devices() {
   section device-tree 'nodes of crypto engines'
-  if have find; then
+  if [ -d "$root/proc/device-tree/" ] && have find; then
     find "$root/proc/device-tree/" -type d 2> /dev/null |
       grep -iE '/[^/]*(crypt|eip|aes|cesa|caam|sahara|[@,-]sec[@0-9]|jr@|dcp|des@|sham@|sha@|qce|rng@|safexcel)[^/]*$' | few 60 |
       while read -r node; do
-        printf '%s compatible=%s status=%s\n' "${node##*/}" "$(word "$node/compatible")" "$(word "$node/status")"
-      done | scrub
+        word "$node/status"
+        printf '%s compatible=%s status=%s\n' "${node##*/}" "$(strings "$node/compatible")" "$it"
+      done
   fi
   section platform 'platform devices of crypto engines, and who drives them'
   for device in "$root"/sys/bus/platform/devices/*; do
-    compatible=$(word "$device/of_node/compatible")
-    case "${device##*/} $compatible" in
+    word "$device/of_node/compatible"
+    case "${device##*/} $it" in
       *crypt* | *eip9* | *eip1* | *cesa* | *caam* | *sec-v* | *safexcel* | *sahara* | *-dcp* | *-aes* | *.aes* | *qce* | *ccree* | *hisi*sec* | *-sha* | *.jr*)
-        printf '%s compatible=%s driver=%s\n' "${device##*/}" "$compatible" "$(bound "$device")"
+        bound "$device"
+        printf '%s compatible=%s driver=%s\n' "${device##*/}" "$(strings "$device/of_node/compatible")" "$driver"
         ;;
     esac
-  done | scrub
+  done
   section pci 'vendor:device class driver'
+  number=0
   for device in "$root"/sys/bus/pci/devices/*; do
-    [ -r "$device/vendor" ] &&
-      printf '%s %s:%s class %s driver=%s\n' "${device##*/}" "$(word "$device/vendor")" "$(word "$device/device")" \
-        "$(word "$device/class")" "$(bound "$device")"
-  done | few 200
+    [ -r "$device/vendor" ] || continue
+    number=$((number + 1))
+    [ "$number" -le 200 ] || break
+    bound "$device"
+    word "$device/vendor"
+    printf '%s %s' "${device##*/}" "$it"
+    word "$device/device"
+    printf ':%s' "$it"
+    word "$device/class"
+    printf ' class %s driver=%s\n' "$it" "$driver"
+  done
   section virtio 'virtio devices; 0x0014 is virtio-crypto'
   for device in "$root"/sys/bus/virtio/devices/*; do
-    [ -r "$device/device" ] &&
-      printf '%s device=%s driver=%s\n' "${device##*/}" "$(word "$device/device")" "$(bound "$device")"
+    [ -r "$device/device" ] || continue
+    bound "$device"
+    word "$device/device"
+    printf '%s device=%s driver=%s\n' "${device##*/}" "$it" "$driver"
   done
   section drivers 'drivers of crypto engines, and the devices bound to them'
   for driver in "$root"/sys/bus/*/drivers/*; do
@@ -234,55 +292,67 @@ devices() {
         echo
         ;;
     esac
-  done | scrub
+  done
   section dev-crypto 'ls -ln /dev/crypto'
   # shellcheck disable=SC2012 # there is nothing else that shows modes everywhere
   ls -ln "$root/dev/crypto" 2>&1 | sed "s,$root/dev,/dev,g"
   [ -r "$root/dev/crypto" ] && [ -w "$root/dev/crypto" ] && echo 'this user can open it'
   section hwrng '/sys/class/misc/hw_random'
   for file in rng_available rng_current; do
-    word "$root/sys/class/misc/hw_random/$file" | sed "s/^/$file: /"
+    word "$root/sys/class/misc/hw_random/$file" && [ -n "$it" ] && printf '%s: %s\n' "$file" "$it"
   done
 }
 
 af_alg() {
   section af-alg '/proc/net/protocols, /proc/sys/crypto, /proc/self/status'
-  grep -E '^(protocol|ALG)[[:blank:]]' "$root/proc/net/protocols" 2> /dev/null
-  [ -r "$root/proc/net/protocols" ] || echo 'protocols: cannot be read'
-  for file in "$root"/proc/sys/crypto/*; do [ -r "$file" ] && printf '%s = %s\n' "${file##*/}" "$(word "$file")"; done
+  if [ -r "$root/proc/net/protocols" ]; then
+    grep -E '^(protocol|ALG)[[:blank:]]' "$root/proc/net/protocols"
+  else
+    echo 'protocols: cannot be read'
+  fi
+  for file in "$root"/proc/sys/crypto/*; do
+    [ -r "$file" ] || continue
+    word "$file"
+    printf '%s = %s\n' "${file##*/}" "$it"
+  done
   grep -E '^(CapEff|Seccomp):' "$root/proc/self/status" 2> /dev/null
   sed 's/^/uid_map: /' "$root/proc/self/uid_map" 2> /dev/null
-  printf 'uid: %s\n' "$(id -u 2> /dev/null)"
+  printf 'uid: '
+  id -u 2> /dev/null || echo
 }
 
 # --- OpenSSL ---------------------------------------------------------------------------------------------------------
 
 cnf_words='^[[:blank:]]*(\[ *[a-z_]*(openssl|engine|provider|default|init|devcrypto|afalg|cryptodev|qat)[a-z_]* *\]|openssl_conf|engines|providers|engine_id|dynamic_path|default_algorithms|soft_load|CIPHERS|DIGESTS|USE_SOFTDRIVERS|init|activate|module|[a-z_]*(devcrypto|afalg|cryptodev|padlock|qat)[a-z_]*)'
 
+# The folder that `openssl version -a` names, into $it.
+named_folder() {
+  it=
+  case $openssl_version in *"$1: \""*) it=${openssl_version#*"$1: \""} && it=${it%%\"*} ;; esac
+}
+
 openssl_facts() {
-  section openssl "$1 version -a"
-  run "$patience" "$1" version -a | grep -E '^(OpenSSL|LibreSSL|built|platform|options|compiler|OPENSSLDIR|ENGINESDIR|MODULESDIR|CPUINFO)' | scrub_free
-  section openssl-engines "$1 engine -t -c"
-  run "$patience" "$1" engine -t -c | scrub_free | few 60
-  engines_folder=$("$1" version -e 2> /dev/null | sed -n 's/^ENGINESDIR: *"\(.*\)".*/\1/p')
+  section openssl 'openssl version -a'
+  openssl_version=$(run "$patience" openssl version -a)
+  printf '%s\n' "$openssl_version" | grep -E '^(OpenSSL|LibreSSL|built|platform|options|compiler|OPENSSLDIR|ENGINESDIR|MODULESDIR|CPUINFO|hwcrypt-probe)' | scrub_free
+  section openssl-engines 'openssl engine -t -c'
+  run "$patience" openssl engine -t -c | scrub_free 60
   section openssl-engine-files 'libraries of engines'
-  for file in "$engines_folder"/*.so /usr/lib/engines*/*.so; do [ -e "$file" ] && printf '%s\n' "$file"; done | scrub_free
-  section openssl-providers "$1 list -providers -verbose"
-  run "$patience" "$1" list -providers -verbose | scrub_free | few 60
+  named_folder ENGINESDIR
+  for file in "$it"/*.so /usr/lib/engines*/*.so; do [ -e "$file" ] && printf '%s\n' "$file"; done | scrub_free
+  section openssl-providers 'openssl list -providers -verbose'
+  run "$patience" openssl list -providers -verbose | scrub_free 60
   section openssl-config 'openssl.cnf and engines.cnf.d: engines and providers'
-  folder=$("$1" version -d 2> /dev/null | sed -n 's/^OPENSSLDIR: *"\(.*\)".*/\1/p')
-  for file in "$folder/openssl.cnf" "$root"/etc/ssl/engines.cnf.d/* "$root"/etc/ssl/modules.cnf.d/* "$root"/var/etc/ssl/*.cnf; do
-    [ -r "$file" ] && grep -E "$cnf_words" "$file" | while read -r line; do
-      printf '%s: %s\n' "${file#"$root"}" "$line"
-    done
-  done | scrub_free | few 120
+  named_folder OPENSSLDIR
+  grep -E "$cnf_words" /dev/null "$it/openssl.cnf" "$root"/etc/ssl/engines.cnf.d/* "$root"/etc/ssl/modules.cnf.d/* "$root"/var/etc/ssl/*.cnf 2> /dev/null |
+    lines_of | scrub_free 120
   if have uci; then
     section openssl-uci 'uci show openssl'
-    run "$patience" uci -q show openssl | scrub_free | few 60
+    run "$patience" uci -q show openssl | scrub_free 60
   fi
   for engine in devcrypto afalg; do
-    section openssl-dump "$1 engine -pre DUMP_INFO $engine"
-    run "$patience" "$1" engine -pre DUMP_INFO "$engine" | scrub_free | few 80
+    section openssl-dump "openssl engine -pre DUMP_INFO $engine"
+    run "$patience" openssl engine -pre DUMP_INFO "$engine" | scrub_free 80
   done
 }
 
@@ -294,8 +364,8 @@ packages() {
     run "$patience" apk list -I
   elif have dpkg-query; then
     run "$patience" dpkg-query -W
-  fi | grep -E '^(kmod-(crypto|cryptodev|dm|fs-|tls)|lib(open)?ssl|openssl|cryptsetup|libcryptsetup|afalg|devcrypto|kernel|openvpn|strongswan|wireguard|mbedtls|libkcapi|linux-image|cryptodev)' |
-    scrub_free | few 120
+  fi | grep -E '^(kmod-(crypto|cryptodev|dm|fs-|tls)|lib(open)?ssl|openssl|cryptsetup|libcryptsetup|afalg|devcrypto|kernel|openvpn|strongswan|wireguard|mbedtls|libkcapi|linux-image|cryptodev|hwcrypt-probe)' |
+    scrub_free 120
 }
 
 # --- disks -----------------------------------------------------------------------------------------------------------
@@ -316,8 +386,8 @@ disks() {
   if have dmsetup; then
     tables=$(run "$patience" dmsetup table --target crypt)
     case $tables in
-      *' crypt '*) printf '%s\n' "$tables" | table_without_keys | scrub ;;
-      *) echo "${tables:-none}" | grep -iE '^no|denied|none|failure|not' | scrub_free | few 5 ;;
+      *' crypt '*) printf '%s\n' "$tables" | table_without_keys ;;
+      *) echo "${tables:-none}" | grep -iE '^no|denied|none|failure|not' | scrub_free 5 ;;
     esac
   else
     echo 'dmsetup: not found'
@@ -325,22 +395,25 @@ disks() {
   section block '/sys/block: logical and physical sector, rotational, size in 512 bytes'
   for device in "$root"/sys/block/*; do
     case ${device##*/} in ram* | loop* | zram* | fd* | sr*) continue ;; esac
-    [ -r "$device/queue/logical_block_size" ] &&
-      printf '%s logical=%s physical=%s rotational=%s sectors=%s\n' "${device##*/}" \
-        "$(word "$device/queue/logical_block_size")" "$(word "$device/queue/physical_block_size")" \
-        "$(word "$device/queue/rotational")" "$(word "$device/size")"
+    [ -r "$device/queue/logical_block_size" ] || continue
+    printf '%s' "${device##*/}"
+    for fact in logical=queue/logical_block_size physical=queue/physical_block_size rotational=queue/rotational sectors=size; do
+      word "$device/${fact#*=}"
+      printf ' %s=%s' "${fact%%=*}" "$it"
+    done
+    echo
   done
   number=0
   while read -r _ _ _ name; do
     device=$root/dev/$name
     case $name in ram* | loop* | zram* | name | '') continue ;; esac
     [ -r "$device" ] || continue
-    [ "$(dd if="$device" bs=1 count=4 2> /dev/null | tr -d '\000')" = LUKS ] || continue
+    [ "$(dd if="$device" bs=4 count=1)" = LUKS ] || continue
     number=$((number + 1))
     [ "$number" -le 6 ] || break
     section luks "header of $name, without salts, digests, labels and UUIDs"
     if have cryptsetup; then
-      run "$patience" cryptsetup luksDump "$device" | grep -E "$luks_allowed" | grep -vi 'label' | scrub
+      run "$patience" cryptsetup luksDump "$device" | grep -E "$luks_allowed|^hwcrypt-probe" | grep -vi 'label'
     else
       # LUKS2 has its description as JSON; only words of this form are taken from it.
       dd if="$device" bs=4096 skip=1 count=3 2> /dev/null | tr '\000,{}' '[\n*]' |
@@ -351,8 +424,8 @@ disks() {
 
 kernel_log() {
   section log 'lines of the kernel log that name crypto'
-  if [ -n "$root" ]; then cat "$root/kernel-log"; else run "$patience" dmesg; fi | grep -iE 'crypt|alg:|af_alg|algif|aes|eip[0-9]|safexcel|cesa|caam|sahara|qat|ccree|hw_random|talitos|qce|sa2ul|dm-crypt|luks|dmesg:' |
-    grep -viE 'command line|decrypted memory|fscrypt|key type' | scrub_free | few 120
+  if [ -n "$root" ]; then cat "$root/kernel-log"; else run "$patience" dmesg; fi | grep -iE 'crypt|alg:|af_alg|algif|aes|eip[0-9]|safexcel|cesa|caam|sahara|qat|ccree|hw_random|talitos|qce|sa2ul|dm-crypt|luks|dmesg:|hwcrypt-probe:' |
+    grep -viE 'command line|decrypted memory|fscrypt|key type' | scrub_free 120
 }
 
 # --- timings ---------------------------------------------------------------------------------------------------------
@@ -381,7 +454,7 @@ speed() {
 
 timings() {
   section interrupts-before '/proc/interrupts'
-  few 600 < "$root/proc/interrupts" 2> /dev/null | scrub
+  few 600 2> /dev/null < "$root/proc/interrupts"
   if have openssl; then
     # -seconds is there since 1.1.1; before, a size takes three seconds.
     seconds=
@@ -421,7 +494,7 @@ timings() {
     done
   fi
   section interrupts-after '/proc/interrupts'
-  few 600 < "$root/proc/interrupts" 2> /dev/null | scrub
+  few 600 2> /dev/null < "$root/proc/interrupts"
 }
 
 main() {
@@ -445,20 +518,37 @@ main() {
       return 3
     }
   done
+  {
+    self=$(exec sh -c 'echo "$PPID"')
+    (
+      trap 'kill "$long_nap" 2> /dev/null; exit' TERM
+      sleep "$last_call" > /dev/null &
+      long_nap=$!
+      wait "$long_nap" || exit
+      end_tree "$self" KILL "$(exec sh -c 'echo "$PPID"')"
+      printf '\nhwcrypt-probe: given up after %s s: the rest is missing\n' "$last_call"
+    ) 2> /dev/null &
+    guard_of_all=$!
+    everything
+    kill "$guard_of_all" 2> /dev/null
+  } | scrub
+}
+
+everything() {
   started=$(now)
-  host=$(cat "$root/proc/sys/kernel/hostname" 2> /dev/null)
-  host=${host:-$(uname -n)}
+  release=$(uname -r)
+  learn_host
   echo "hwcrypt-probe $version"
   echo '# What this machine has for cryptography, for hwcrypt doctor. Nothing was changed.'
   echo '# Taken out: MAC and IP addresses, host and user names, serial numbers, UUIDs, labels, keys, salts. Look it through all the same.'
   kernel
   machine
   section crypto '/proc/crypto'
-  few 6000 < "$root/proc/crypto" 2>&1 | scrub
+  few 6000 2>&1 < "$root/proc/crypto"
   modules
   devices
   af_alg
-  if have openssl; then openssl_facts openssl; else section openssl 'openssl version -a' && echo 'openssl: not found'; fi
+  if have openssl; then openssl_facts; else section openssl 'openssl version -a' && echo 'openssl: not found'; fi
   packages
   disks
   kernel_log
