@@ -101,13 +101,13 @@ export async function runProbe(shell: Shell, quick: boolean): Promise<string> {
   if (ended.error) throw ended.error;
   const text = Buffer.concat(chunks).toString('utf8');
   if (ended.status !== 0 || !text.includes('hwcrypt-probe ')) {
+    const begun = text.includes('hwcrypt-probe ');
+    // ssh's own status for whatever is no command's.
     const why =
       ended.status === 255 && shell.file === 'ssh'
-        ? 'ssh could not connect'
+        ? `ssh ${begun ? 'lost the connection' : 'could not connect'}`
         : `the probe ended with status ${ended.status ?? 'none'}`;
-    throw fail(
-      `${why}, ${text.includes('hwcrypt-probe ') ? 'in the middle of its text' : 'without its text'}`,
-    );
+    throw fail(`${why}, ${begun ? 'in the middle of its text' : 'without its text'}`);
   }
   return text;
 }
@@ -122,7 +122,10 @@ export function seenHere(facts: Facts): Facts {
   const [afalg, cryptodev] = [getDriver('afalg'), getDriver('cryptodev')] as const;
   const reason = absent(afalg);
   if (reason) messages.push(...messageOf(reason));
-  else masked = maskedBy(afalg, kernel.entries);
+  else {
+    messages.push(...withoutCiphers(afalg));
+    masked = maskedBy(afalg, kernel.entries);
+  }
   for (const name of ['aes-128-cbc', 'aes-256-cbc', 'aes-128-ctr'] as const) {
     const algorithm = findAlgorithm(name)!;
     const implementation = absent(cryptodev) ? undefined : cryptodev.implementation(algorithm);
@@ -174,6 +177,15 @@ function messageOf({ code, errno, message }: Reason): Message[] {
   if (code === 'SECCOMP' || code === 'LSM_DENIED')
     return [{ code: 'SOCKET_DENIED', asked: false, quote: own }];
   return /^AF_ALG_|^MODULE_/.test(code) ? [{ code: 'NO_FAMILY', asked: false, quote: own }] : [];
+}
+
+/** Seen by trying: AF_ALG opens, and its part for ciphers is not there. */
+function withoutCiphers(afalg: Driver): Message[] {
+  const support = afalg.supports(findAlgorithm('aes-128-cbc')!);
+  if (support.supported || support.reason.code !== 'ALGIF_MISSING') return [];
+  const { errno, message } = support.reason;
+  const own = quote(`bind cbc(aes): ${errno ?? ''} ${message}`.replace(/ {2,}/g, ' '));
+  return [{ code: 'NO_KERNEL_INTERFACE', asked: false, quote: own }];
 }
 
 /** Seen by trying: is an engine's driver refused by name, where the kernel would give it to itself? */

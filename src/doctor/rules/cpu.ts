@@ -5,6 +5,36 @@ import type { Quote } from '../facts/document.js';
 import { megabytesPerSecond } from '../facts/results.js';
 import type { Rule } from '../finding.js';
 
+/** The kernel's code for AES instructions, by family. `signs`: how /proc/cpuinfo calls the flags, and `uname -m`; RISC-V's module is there from Linux 6.9 on. */
+const FAMILIES = [
+  {
+    name: 'x86',
+    signs: /^flags:|\b(?:x86_64|amd64|i[3-6]86)\b/,
+    module: 'aesni_intel',
+    config: 'CONFIG_CRYPTO_AES_NI_INTEL',
+  },
+  {
+    name: '64-bit Arm',
+    signs: /^Features:|\b(?:aarch64|arm64)\b/,
+    module: 'aes_ce_blk',
+    config: 'CONFIG_CRYPTO_AES_ARM64_CE_BLK',
+  },
+  {
+    name: 'RISC-V',
+    signs: /^isa:|\briscv64\b/,
+    module: 'aes_riscv64',
+    config: 'CONFIG_CRYPTO_AES_RISCV64',
+  },
+];
+
+/** The family of this machine, or all of them where the texts do not tell. */
+function families({ facts }: Case): typeof FAMILIES {
+  const { aes, kernel } = facts.machine;
+  const text = `${aes?.quote.text ?? ''} ${kernel?.quote.text ?? ''}`;
+  const found = FAMILIES.filter(({ signs }) => signs.test(text));
+  return found.length === 1 ? found : FAMILIES;
+}
+
 const unused: Rule = {
   id: 'cpu-instructions-unused',
   topic: 'cpu',
@@ -21,11 +51,15 @@ const unused: Rule = {
       !/aes-(?:generic|fixed-time|lib)\b/.test(winner.driver)
     )
       return [];
+    const own = families(subject);
+    const engine = facts.openssl.sessions.some(({ verdict }) => verdict.hardware === 'yes');
+    const several = own.length > 1;
     const used = subject.uses.some(({ by }) => by !== 'cryptsetup benchmark');
     return [
       {
         kind: 'advice',
-        weight: used ? 78.5 : 47,
+        // Whoever has an engine that is reached asks about that one.
+        weight: used ? 78.5 : engine ? 30 : 47,
         sureness: 'certain',
         verdict: `The CPU has instructions for AES, but the kernel runs ${winner.driver}: ${behind(winner)}`,
         details: [
@@ -36,7 +70,7 @@ const unused: Rule = {
           {
             system: 'debian',
             text: 'Load the kernel’s own code for them, and at every start',
-            commands: ['modprobe aesni_intel    # x86', 'modprobe aes_ce_blk    # 64-bit Arm'],
+            commands: own.map(({ name, module }) => `modprobe ${module}${several ? `    # ${name}` : ''}`),
           },
           {
             system: 'openwrt',
@@ -44,7 +78,9 @@ const unused: Rule = {
             commands: ['opkg update && opkg install kmod-crypto-misc'],
           },
           {
-            text: 'Where the kernel was built without: CONFIG_CRYPTO_AES_NI_INTEL (x86), CONFIG_CRYPTO_AES_ARM64_CE_BLK (Arm)',
+            text: `Where the kernel was built without: ${own
+              .map(({ name, config }) => `${config}${several ? ` (${name})` : ''}`)
+              .join(', ')}`,
             commands: [],
           },
         ],

@@ -167,50 +167,62 @@ const absent: Rule = {
     const { modules, ways } = facts;
     const failed = message(subject, 'NO_FAMILY');
     const interfaceMissing = message(subject, 'NO_KERNEL_INTERFACE', 'NO_WRAPPER');
-    if (ways.registered?.value || modules.loaded.has('algif_skcipher')) return [];
+    // AF_ALG itself is there, and what lacks is its part for ciphers, a module of its own.
+    const split =
+      ways.registered?.value === true && interfaceMissing?.code === 'NO_KERNEL_INTERFACE' && !failed;
+    if ((ways.registered?.value && !split) || modules.loaded.has('algif_skcipher')) return [];
     if (ways.restrict?.value === 2 || blockers(subject).some(({ module }) => module !== 'algif_aead'))
       return [];
     const config =
       modules.config.get('CONFIG_CRYPTO_USER_API_SKCIPHER') ?? modules.config.get('CONFIG_CRYPTO_USER_API');
-    const file = modules.files.get('algif_skcipher') ?? modules.files.get('af_alg');
-    const builtin = modules.builtin.get('algif_skcipher') ?? modules.builtin.get('af_alg');
+    const file = modules.files.get('algif_skcipher') ?? (split ? undefined : modules.files.get('af_alg'));
+    const builtin =
+      modules.builtin.get('algif_skcipher') ?? (split ? undefined : modules.builtin.get('af_alg'));
     const refused = facts.openssl.loadFailures.get('afalg');
     // Modules that are loaded when they are asked for are no finding; what failed, or cannot be there, is.
     const cannot =
       config?.value === 'n' ||
       (modules.config.size > 50 && config === undefined && ways.registered?.value === false);
     if (!failed && !interfaceMissing && !cannot && refused?.why !== 'refused') return [];
-    const cause: Pick<Found, 'verdict' | 'sureness' | 'details'> = cannot
-      ? {
-          verdict: 'This kernel was built without AF_ALG (CONFIG_CRYPTO_USER_API_SKCIPHER is not set)',
-          sureness: 'certain',
-          details: [],
-        }
-      : file
+    const cause: Pick<Found, 'verdict' | 'sureness' | 'details'> =
+      split && !file && !builtin && !cannot
         ? {
-            verdict: 'AF_ALG is installed as modules, but was not loaded',
+            verdict:
+              'AF_ALG is there, but not its part for ciphers: this kernel has no module algif_skcipher',
             sureness: 'certain',
-            details: ['A container cannot load modules: do so on the host.'],
+            details: ['Opening a socket works, and bind() of any cipher fails with ENOENT.'],
           }
-        : builtin
+        : cannot
           ? {
-              verdict:
-                'The kernel has AF_ALG, but something hides it from this process: a seccomp filter, a sandbox, or an initcall blacklist',
-              sureness: 'likely',
+              verdict: 'This kernel was built without AF_ALG (CONFIG_CRYPTO_USER_API_SKCIPHER is not set)',
+              sureness: 'certain',
               details: [],
             }
-          : {
-              verdict: failed
-                ? 'AF_ALG is not there: the kernel was built without it, or its module is missing or kept out'
-                : 'AF_ALG is not there: cryptsetup’s benchmark needs it (algif_skcipher), your encrypted disk does not',
-              sureness: 'likely',
-              details:
-                ways.restrict === undefined
-                  ? [
-                      'On Linux 7.3 and later af_alg_restrict = 2 gives the same error; the text does not show it.',
-                    ]
-                  : ['There is no af_alg_restrict here, so it is not switched off by that.'],
-            };
+          : file
+            ? {
+                verdict: 'AF_ALG is installed as modules, but was not loaded',
+                sureness: 'certain',
+                details: ['A container cannot load modules: do so on the host.'],
+              }
+            : builtin
+              ? {
+                  verdict:
+                    'The kernel has AF_ALG, but something hides it from this process: a seccomp filter, a sandbox, or an initcall blacklist',
+                  sureness: 'likely',
+                  details: [],
+                }
+              : {
+                  verdict: failed
+                    ? 'AF_ALG is not there: the kernel was built without it, or its module is missing or kept out'
+                    : 'AF_ALG is not there: cryptsetup’s benchmark needs it (algif_skcipher), your encrypted disk does not',
+                  sureness: 'likely',
+                  details:
+                    ways.restrict === undefined
+                      ? [
+                          'On Linux 7.3 and later af_alg_restrict = 2 gives the same error; the text does not show it.',
+                        ]
+                      : ['There is no af_alg_restrict here, so it is not switched off by that.'],
+                };
     // Neither of the two doors is open.
     const shut = ways.device?.value === false;
     const complaint = failed?.asked || interfaceMissing?.asked;

@@ -152,13 +152,24 @@ test('--ssh: the script through the system’s ssh, its text back, and every way
   assert.equal(found.status, 1, found.stderr);
   assert.ok(found.stdout.replaceAll('\n', ' ').startsWith(VERDICT));
   assert.match(found.stdout, /^ +router:\d+: /m);
-  assert.equal(readFileSync(join(cwd, 'args'), 'utf8'), '-T root@router sh -s -- --quick\n');
+  assert.equal(
+    readFileSync(join(cwd, 'args'), 'utf8'),
+    '-T -o ConnectTimeout=20 root@router sh -s -- --quick\n',
+  );
   assert.equal(readFileSync(join(cwd, 'script'), 'utf8'), hwcrypt(['probe']).stdout);
   // What the far shell really does with it.
-  ssh('shift 2; exec sh -c "$*"');
+  ssh('shift 4; exec sh -c "$*"');
   assert.notEqual(run('--quick').status, 3);
   for (const [script, message] of [
     ['echo no route >&2; exit 255', /ssh could not connect/],
+    // As the real one does when nobody answers within the time that it is given.
+    [
+      'case $* in *ConnectTimeout=20*) echo "ssh: connect to host router port 22: Connection timed out" >&2; exit 255 ;; esac; exec sleep 300',
+      /Connection timed out\n[\s\S]*ssh could not connect, without its text/,
+    ],
+    // The network goes away while the text comes.
+    [`head -c 1500 '${join(cwd, router)}'; exit 255`, /ssh lost the connection, in the middle of its text/],
+    [`head -c 1500 '${join(cwd, router)}'; kill -9 $$`, /ended with status none, in the middle of its text/],
     ['echo welcome; exit 0', /without its text/],
     ["echo 'hwcrypt-probe 1'; exit 1", /in the middle of its text/],
     ['exit 127', /ended with status 127, without its text/],

@@ -5,7 +5,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { RULES } from '#src/doctor/index.js';
 import { ROOT } from '../../cli/helpers.js';
-import { counts, diagnosed, ELAPSED, finding, GENERIC, ids, procCrypto, speed, VIRTIO } from '../helpers.js';
+import {
+  bundle,
+  counts,
+  diagnosed,
+  ELAPSED,
+  finding,
+  GENERIC,
+  ids,
+  procCrypto,
+  speed,
+  VIRTIO,
+} from '../helpers.js';
 
 const FLAGS = 'flags\t\t: fpu vme de pse tsc aes avx avx2';
 const FAST = `$ openssl speed -elapsed -evp aes-128-cbc\n${ELAPSED}${speed('aes-128-cbc', counts(12, 0.7))}`;
@@ -108,4 +119,20 @@ test('beside an engine the guest’s missing instructions come second', () => {
   const flags = 'flags\t\t: fpu vme de pse tsc msr hypervisor';
   const found = finding('vm-hides-aes', flags, procCrypto(VIRTIO, ...GENERIC));
   assert.deepEqual([found.kind, found.weight < 60], ['advice', true]);
+});
+
+test('the step names the module of the family that it is, and all of them where that is not told', () => {
+  const modules = (...texts: string[]): string[] =>
+    finding('cpu-instructions-unused', ...texts, procCrypto(...GENERIC)).steps.flatMap(
+      ({ system, commands }) => (system === 'debian' ? commands : []),
+    );
+  assert.deepEqual(modules(FLAGS), ['modprobe aesni_intel']);
+  assert.deepEqual(modules('Features\t: fp asimd aes pmull sha1'), ['modprobe aes_ce_blk']);
+  assert.deepEqual(modules(bundle({ kernel: 'Linux 6.6.1 aarch64', cpuinfo: 'Features\t: aes crc32' })), [
+    'modprobe aes_ce_blk',
+  ]);
+  assert.match(
+    modules('cpu: some chip; with AES acceleration').join('; '),
+    /aesni_intel +# x86; .*aes_ce_blk +# 64-bit Arm;/,
+  );
 });
