@@ -29,6 +29,17 @@ function meaning({ row, rows, machine }: CaveatFacts): Caveat[] {
   if (known.length === 0) return [];
   const single = known.some(({ hardware }) => hardware !== 'yes');
   const bound = known.some(({ read, write }) => [read, write].some((one) => one?.certainty === 'at-most'));
+  const measured = known.every(({ read, write }) =>
+    [read, write].every((one) => one === undefined || one.by === 'dm-crypt'),
+  );
+  if (measured) {
+    return [
+      {
+        code: 'WHAT_THE_FIGURES_ARE',
+        text: 'MB/s (10^6 bytes) of dm-crypt itself over memory, a request of 1 MiB after the other. The disk itself is another limit, and the slower of the two counts.',
+      },
+    ];
+  }
   return [
     {
       code: 'WHAT_THE_FIGURES_ARE',

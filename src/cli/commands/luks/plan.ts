@@ -25,7 +25,6 @@ import {
 import { planJsonText, planText } from '../../../report/plan.js';
 import { StatusLine } from '../../../report/status-line.js';
 import { inAscii } from '../../../report/text.js';
-import { requestSize } from '../../../report/units.js';
 import { openProfile } from '../../../routing/profile.js';
 import { Interruption } from '../../interruption.js';
 import type { CommandSpec, Given } from '../../options.js';
@@ -59,7 +58,7 @@ export const command: CommandSpec = {
     },
     {
       names: ['--measure'],
-      help: 'Measure AES in XTS and CBC here first, for some ten seconds',
+      help: 'Measure AES in XTS and CBC here first, for some ten seconds: as root by dm-crypt itself, over memory',
       section: 'Figures',
     },
     { names: ['--json'], help: 'JSON, as docs/json.md describes it', section: 'Output' },
@@ -141,12 +140,7 @@ async function run(given: Given, operands: readonly string[]): Promise<number | 
 async function measured(signal: AbortSignal): Promise<ResultSet[]> {
   const status = new StatusLine();
   try {
-    return await measureHere(signal, {
-      begin: ({ algorithm, operation, contestant, requestBytes }, done, total) =>
-        status.show(
-          `${algorithm.name} ${operation}, ${contestant.label} at ${requestSize(requestBytes)}: ${done + 1} of ${total}`,
-        ),
-    });
+    return await measureHere(signal, (what, done, total) => status.show(`${what}: ${done + 1} of ${total}`));
   } finally {
     status.clear();
   }
