@@ -1,7 +1,7 @@
 /** The doctor beside a real accelerator: used and measured, outranked by the CPU's instructions, and with nobody who drives it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 
 import {
@@ -114,5 +114,26 @@ test('nobody drives it', async () => {
     assert.ok(findings[0]!.evidence.some(({ text }) => text.includes(`${device} device=0x0014 driver=none`)));
   } finally {
     writeFileSync(`${DRIVER}/bind`, device);
+  }
+});
+
+test('its module is not loaded, and then blacklisted', async () => {
+  const file = '/etc/modprobe.d/doctor-test.conf';
+  execFileSync('modprobe', ['-r', 'virtio_crypto']);
+  try {
+    const { findings } = await look(false);
+    assert.equal(findings[0]!.id, 'driver-not-loaded');
+    assert.match(findings[0]!.verdict, /virtio-crypto device\), but no driver for it is loaded/);
+    assert.match(findings[0]!.details.join(' '), /virtio_crypto is installed: it only needs to be loaded/);
+    writeFileSync(file, 'blacklist virtio_crypto\n');
+    const again = await look(false);
+    assert.equal(again.findings[0]!.id, 'driver-not-loaded');
+    assert.match(again.findings[0]!.verdict, /virtio-crypto device\), but its driver is blacklisted/);
+    assert.ok(
+      again.findings[0]!.evidence.some(({ text }) => text.includes(`${file}: blacklist virtio_crypto`)),
+    );
+  } finally {
+    rmSync(file, { force: true });
+    execFileSync('modprobe', ['virtio_crypto']);
   }
 });

@@ -190,7 +190,13 @@ const notLoaded: Rule = {
             },
           ],
         });
-      } else if (ready && loaded === undefined && facts.kernel.complete) {
+      } else if (
+        ready &&
+        driver !== null &&
+        blockers.length === 0 &&
+        loaded === undefined &&
+        facts.kernel.complete
+      ) {
         out.push({
           kind: 'problem',
           weight: 79,
