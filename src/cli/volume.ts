@@ -5,7 +5,7 @@
  */
 import { HwcryptError } from '../errors.js';
 import { DEFAULT_KDF_SECONDS, kdfLimits } from '../luks/keyslot/kdf.js';
-import { Volume } from '../luks/volume.js';
+import { type OpenOptions, Volume } from '../luks/volume.js';
 import { Router } from '../routing/router.js';
 import { POLICY_OPTIONS, routingOf } from './drivers.js';
 import type { Given, OptionSpec } from './options.js';
@@ -98,7 +98,11 @@ export function imageOf(operands: readonly string[]): string {
 
 const said = ({ message }: { readonly message: string }): void => writeError(`hwcrypt: luks: ${message}`);
 
-export function openVolume(given: Given, image: string, access: 'read' | 'write' = 'read'): Promise<Volume> {
+export function openVolume(
+  given: Given,
+  image: string,
+  access: OpenOptions['access'] = 'read',
+): Promise<Volume> {
   const routing = routingOf(given);
   return Volume.open({
     image,

@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import { HwcryptError } from '../errors.js';
 import { nameProblem, printable, systemMessage } from '../files/io.js';
 import { blockDevice } from '../linux/block-device.js';
-import { lockExclusively, unlock } from '../linux/flock.js';
+import { lockExclusively, lockShared, unlock } from '../linux/flock.js';
 import type { Source } from './header/read.js';
 
 const UNKNOWN_SECTOR = 512;
@@ -94,12 +94,25 @@ export class Device implements Disk {
     return new Device(path, fd, fs.fstatSync(fd));
   }
 
+  /**
+   * Until it is closed nobody else who asks for the lock writes to it, nor reads for long where it is `exclusive`.
+   * @throws OUTPUT_FILE
+   */
+  lock(kind: 'shared' | 'exclusive'): void {
+    const problem = kind === 'shared' ? lockShared(this.fd) : lockExclusively(this.fd);
+    if (problem === undefined) return;
+    const busy = problem === 'EAGAIN';
+    // What has no locks can be read all the same.
+    if (kind === 'shared' && !busy) return;
+    const why = busy ? 'it is served or being changed by another process' : `it cannot be locked: ${problem}`;
+    throw new HwcryptError(
+      'OUTPUT_FILE',
+      `cannot ${kind === 'shared' ? 'serve' : 'change'} ${this.name}: ${why}`,
+    );
+  }
+
   async locked<T>(work: () => Promise<T>): Promise<T> {
-    const problem = lockExclusively(this.fd);
-    if (problem !== undefined) {
-      const why = problem === 'EAGAIN' ? 'somebody else is changing it' : `it cannot be locked: ${problem}`;
-      throw new HwcryptError('OUTPUT_FILE', `cannot change ${this.name}: ${why}`);
-    }
+    this.lock('exclusive');
     try {
       return await work();
     } finally {

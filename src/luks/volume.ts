@@ -18,7 +18,8 @@ export interface OpenOptions {
   readonly image: string;
   /** Where the header is a file of its own. */
   readonly header?: string | undefined;
-  readonly access?: 'read' | 'write';
+  /** Who writes has the image alone; `serve` reads for long, and nobody writes meanwhile. */
+  readonly access?: 'read' | 'serve' | 'write';
   readonly keyslot?: number | undefined;
   /** Is asked once the header is known to be one. It is wiped here. */
   readonly passphrase: () => Promise<Buffer>;
@@ -66,6 +67,8 @@ export class Volume {
     const device = Device.open(options.image, options.access === 'write' ? 'alone' : 'read');
     let detached: Device | undefined;
     try {
+      if (options.access === 'write') device.lock('exclusive');
+      else if (options.access === 'serve') device.lock('shared');
       detached = options.header === undefined ? undefined : Device.open(options.header);
       const source = detached ?? device;
       const header = readHeader(source);

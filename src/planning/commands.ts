@@ -31,6 +31,8 @@ export interface CommandFacts {
   readonly here: boolean;
   /** Is re-encrypting what is there worth it? */
   readonly worthwhile: boolean;
+  /** Bounds only speak for that. */
+  readonly measureFirst: boolean;
   /** The CPU does it by itself, quickly and at once: then dm-crypt's queues only cost time. */
   readonly fastCpu: boolean;
 }
@@ -124,6 +126,7 @@ function reencryptSteps(facts: CommandFacts): Step[] {
   const { current, row } = facts;
   const device = shellWord(facts.device);
   const steps: Step[] = [
+    ...(facts.measureFirst ? measureSteps(facts) : []),
     {
       purpose: 'backup',
       text: 'Make a backup of the data, then one of the header; keep it off this disk, and destroy it when all is done: it opens with the old passphrases',
@@ -160,6 +163,33 @@ function reencryptSteps(facts: CommandFacts): Step[] {
     ],
   });
   return steps;
+}
+
+/** Both ciphers in their own sectors, by dm-crypt itself. */
+function measureSteps(facts: CommandFacts): Step[] {
+  const { row, current } = facts;
+  const benchmark = (cipher: string, keyBits: number): string =>
+    `hwcrypt benchmark --disk -c ${cipher} -s ${keyBits}`;
+  const spare = (cipher: string, keyBits: number, sector: number): string[] => [
+    `cryptsetup luksFormat --type luks2 --cipher ${cipher} --key-size ${keyBits} --sector-size ${sector} ${keyOptions(facts)} spare.img`,
+    'cryptsetup open spare.img spare && dd if=/dev/mapper/spare of=/dev/null bs=1M; cryptsetup close spare',
+  ];
+  const old = current?.cipher === undefined || current.keyBits === undefined ? undefined : current;
+  return [
+    {
+      purpose: 'check',
+      text: 'Measure on that machine first, what is there and what is to come: what is known so far are bounds. Without hwcrypt a spare file in memory tells, of either',
+      commands: [
+        ...new Set([
+          ...(old ? [benchmark(old.cipher!, old.keyBits!)] : []),
+          benchmark(row.cipher, row.keyBits),
+        ]),
+        'truncate -s 80M spare.img   # in /dev/shm or another tmpfs',
+        ...(old ? spare(old.cipher!, old.keyBits!, old.sectorBytes ?? 512) : []),
+        ...spare(row.cipher, row.keyBits, row.sectorBytes),
+      ],
+    },
+  ];
 }
 
 function blockCheck(row: Row): Step {
@@ -211,7 +241,12 @@ function encryptSteps(facts: CommandFacts): Step[] {
 const QUEUES = '--perf-no_read_workqueue --perf-no_write_workqueue';
 
 function openSteps(facts: CommandFacts): Step[] {
-  const { row, fastCpu } = facts;
+  const { row, fastCpu, current, worthwhile } = facts;
+  const stays = current !== undefined && current.kind !== 'plain' && !worthwhile;
+  const own = {
+    cipher: (stays ? current.cipher : undefined) ?? row.cipher,
+    keyBits: (stays ? current.keyBits : undefined) ?? row.keyBits,
+  };
   const header = facts.current?.kind === 'plain' && facts.current.fileSystem?.type === 'xfs';
   const device = shellWord(facts.device);
   const steps: Step[] = [
@@ -234,8 +269,8 @@ function openSteps(facts: CommandFacts): Step[] {
   }
   steps.push({
     purpose: 'verify',
-    text: 'See which driver dm-crypt gets, and what it does with this sector, over memory',
-    commands: [`hwcrypt benchmark --disk -c ${row.cipher} -s ${row.keyBits}`],
+    text: `See which driver dm-crypt gets, and what it does in sectors of 512 and 4096 bytes, over memory (-s is the key’s length in bits)`,
+    commands: [`hwcrypt benchmark --disk -c ${own.cipher} -s ${own.keyBits}`],
   });
   return steps;
 }

@@ -9,6 +9,7 @@ import { PLACEHOLDER, type Step, stepsOf } from './commands.js';
 import { type CurrentVolume, currentIn, type DiskFacts, diskIn } from './disk.js';
 import { type Figure, figuresOf } from './figures.js';
 import { isAes, isWeak, LINES, lineOf } from './lines.js';
+import type { Prediction } from './predict.js';
 import { recommend } from './recommend.js';
 import { isCeiling, type Row, rateOf, rowsOf, tells } from './rows.js';
 
@@ -50,8 +51,10 @@ export interface Plan {
     readonly byFigures: boolean;
     readonly reasons: readonly string[];
   };
-  /** How much faster than what is there now; absent where either is not known. */
+  /** How much faster the best is than what is there now; absent where either is not known. */
   readonly gain?: number;
+  /** Of an encrypted disk: is it worth writing all of it anew? */
+  readonly reencrypt?: Worth;
   readonly steps: readonly Step[];
   readonly caveats: readonly Caveat[];
   readonly notes: readonly string[];
@@ -60,6 +63,7 @@ export interface Plan {
 
 /** A volume is written anew for so much. */
 const WORTH_REENCRYPTING = 1.2;
+const LARGE_SECTOR = 4096;
 const FAST_CPU = 500e6;
 
 export function makePlan(request: PlanRequest): Plan {
@@ -88,19 +92,23 @@ export function makePlan(request: PlanRequest): Plan {
   const now = rows.find((one) => one.line === currentLine && one.sectorBytes === current?.sectorBytes);
   const [before, after] = [now && rateOf(now), rateOf(row)];
   const gain = before === undefined || after === undefined ? undefined : after / before;
-  const same = now !== undefined && now === row;
-  const worthwhile =
-    current !== undefined && current.kind !== 'plain' && !same && isWorth(gain, now, row, current);
-  const common = { row, disk, ...(current ? { current } : {}), device };
+  const encrypted = current !== undefined && current.kind !== 'plain';
+  const worth = encrypted ? worthOf(gain, now, row, current) : undefined;
+  const worthwhile = worth === 'yes' || worth === 'possible';
+  const leave = encrypted && !worthwhile;
+  // What stays is what the commands and the marks are about.
+  const kept = leave && now ? now : row;
+  const common = { row: kept, disk, ...(current ? { current } : {}), device };
   const steps = stepsOf({
     ...common,
     here,
     worthwhile,
+    measureFirst: worth === 'possible',
     ...(machine.memoryKiB ? { memoryKiB: machine.memoryKiB.value } : {}),
     ...(machine.cpus === undefined ? {} : { cpus: machine.cpus }),
     fastCpu:
-      row.hardware !== 'yes' &&
-      (after ?? 0) >= FAST_CPU &&
+      kept.hardware !== 'yes' &&
+      (rateOf(kept) ?? 0) >= FAST_CPU &&
       (machine.kernel === undefined || kernelAtLeast(machine, 5, 9)),
   });
   return {
@@ -110,7 +118,7 @@ export function makePlan(request: PlanRequest): Plan {
       current,
       now,
       gain,
-      worthwhile,
+      worth,
       byFigures,
       portable: portableChoice(facts) !== undefined,
     }),
@@ -124,7 +132,15 @@ export function makePlan(request: PlanRequest): Plan {
     disk: { ...(request.device === undefined ? {} : { device }), ...disk },
     ...(current ? { current: { ...current, ...(now ? { row: now } : {}) } } : {}),
     rows,
-    recommended: { row, byFigures, reasons },
+    recommended: {
+      row: kept,
+      byFigures,
+      reasons:
+        kept === row
+          ? reasons
+          : [`what is there stays; the best besides would be ${lineText(row)}, since`, ...reasons],
+    },
+    ...(worth === undefined ? {} : { reencrypt: worth }),
     ...(gain === undefined ? {} : { gain }),
     steps,
     caveats: caveatsOf({ ...common, rows, machine, cpuAes, worthwhile }),
@@ -145,11 +161,21 @@ function onlyDisk({ disks }: Facts): DiskFacts | undefined {
 
 const isBad = (current: CurrentVolume): boolean => current.cipher !== undefined && isWeak(current.cipher);
 
-function isWorth(gain: number | undefined, now: Row | undefined, row: Row, current: CurrentVolume): boolean {
-  if (isBad(current)) return true;
-  if (gain !== undefined && tellsGain(now, row)) return gain >= WORTH_REENCRYPTING;
+/** `possible`: by bounds of what either does at most, to be measured first. `unknown`: no figure tells. */
+export type Worth = 'yes' | 'possible' | 'no' | 'unknown';
+
+function worthOf(gain: number | undefined, now: Row | undefined, row: Row, current: CurrentVolume): Worth {
+  if (now === row) return 'no';
+  if (isBad(current)) return 'yes';
+  if (gain !== undefined && tellsGain(now, row)) return gain >= WORTH_REENCRYPTING ? 'yes' : 'no';
+  // In large sectors a bound is not far from what comes out; in small ones what a request costs may be most of it.
+  if (gain !== undefined && gain >= WORTH_REENCRYPTING && isCeiling(row) && row.sectorBytes === LARGE_SECTOR)
+    return 'possible';
   // Without figures that tell: for an engine, whose requests are dear, larger sectors are.
-  return row.hardware === 'yes' && (current.sectorBytes ?? row.sectorBytes) < row.sectorBytes;
+  if (row.hardware === 'yes' && (current.sectorBytes ?? row.sectorBytes) < row.sectorBytes) return 'possible';
+  // What does no more than so much is not faster than what does that; and software's requests cost it little.
+  const near = tells(now) || (isCeiling(now) && now?.hardware === 'no' && row.hardware === 'no');
+  return gain !== undefined && isCeiling(row) && near ? 'no' : 'unknown';
 }
 
 /** What is slower than a ceiling is slower than what surpasses that. */
@@ -159,15 +185,15 @@ interface Judged {
   readonly current: CurrentVolume | undefined;
   readonly now: Row | undefined;
   readonly gain: number | undefined;
-  readonly worthwhile: boolean;
+  readonly worth: Worth | undefined;
   readonly byFigures: boolean;
   /** The kernel runs portable C on a CPU with instructions for AES. */
   readonly portable: boolean;
 }
 
 function verdictOf(row: Row, rows: readonly Row[], judged: Judged): string {
-  const { current, now, gain, worthwhile, byFigures, portable } = judged;
-  const line = `${row.cipher} with a key of ${row.keyBits} bits in sectors of ${row.sectorBytes} bytes`;
+  const { current, now, gain, worth, byFigures, portable } = judged;
+  const line = lineText(row);
   if (!byFigures) {
     return `Nothing here says how fast a disk cipher is on this machine; without figures ${line} is right for most`;
   }
@@ -185,15 +211,19 @@ function verdictOf(row: Row, rows: readonly Row[], judged: Judged): string {
       now && rateOf(now) !== undefined && (tells(now) || now.line !== row.line)
         ? ` instead of ${rateText(now)}`
         : '';
-    if (worthwhile) {
+    if (worth === 'yes' || worth === 'possible') {
       if (isBad(current))
         return `Re-encrypt it with ${line}: ${current.cipher} gives away what lies on the disk; ${speed}${by}`;
-      if (!tellsGain(now, row))
+      if (!tellsGain(now, row) && gain !== undefined && gain >= WORTH_REENCRYPTING)
+        return `Re-encrypt it with ${line}, if it bears a measurement first: ${speed}${by}${than}, possibly ${gain.toFixed(1)} times as fast; both are bounds, and what a request costs is in neither`;
+      if (worth === 'possible')
         return `Re-encrypt it with ${line}: ${speed}${by}${than}; to an engine large requests matter most, how much these figures do not tell`;
       const factor =
         gain === undefined ? '' : `, ${tells(now) ? '' : 'at least '}${gain.toFixed(1)} times as fast`;
       return `Re-encrypt it with ${line}: ${speed}${by}${than}${factor}`;
     }
+    if (worth === 'unknown')
+      return `Leave it as it is until it was measured: whether ${line} would be faster, these figures do not tell (${speed}${by}${than})`;
     return `Leave it as it is: ${line} would give ${speed}${by}${than}, which is not worth writing everything anew`;
   }
   const [software] = rows
@@ -215,15 +245,20 @@ function verdictOf(row: Row, rows: readonly Row[], judged: Judged): string {
   return `Take ${line}: ${speed}${by}${against}${noEngine}`;
 }
 
-function rateText(row: Row): string {
-  const rate = rateOf(row)!;
-  const certainties = [row.read, row.write].map((one) => one?.certainty);
-  const bound = certainties.includes('at-most')
-    ? 'at most'
-    : certainties.includes('at-least')
-      ? 'at least'
-      : 'some';
-  return `${bound} ${megabytesPerSecond(rate)}`;
+const lineText = ({ cipher, keyBits, sectorBytes }: Row): string =>
+  `${cipher} with a key of ${keyBits} bits in sectors of ${sectorBytes} bytes`;
+
+const BOUNDS: Partial<Readonly<Record<Prediction['certainty'], string>>> = {
+  'at-most': 'at most',
+  'at-least': 'at least',
+};
+
+/** As the row shows them: a mean of the two would be found nowhere. */
+function rateText({ read, write }: Row): string {
+  const text = ({ bytesPerSecond, certainty }: Prediction): string =>
+    `${BOUNDS[certainty] ?? 'some'} ${megabytesPerSecond(bytesPerSecond)}`;
+  if (!read || !write) return text((read ?? write)!);
+  return text(read) === text(write) ? text(read) : `reading ${text(read)}, writing ${text(write)}`;
 }
 
 function notesOf(facts: Facts, rows: readonly Row[], current: CurrentVolume | undefined): string[] {

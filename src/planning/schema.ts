@@ -55,6 +55,7 @@ export const PLAN_SCHEMA: Schema = {
         reasons: list(text),
       }),
       gain: amount,
+      reencrypt: oneOf('yes', 'possible', 'no', 'unknown'),
       steps: list(
         object(['purpose', 'text', 'commands'], {
           purpose: oneOf(

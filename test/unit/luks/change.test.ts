@@ -373,7 +373,7 @@ test('a file that somebody else has locked is not changed', { skip }, async () =
   const device = Device.open(name, 'write');
   await assert.rejects(
     device.locked(async () => {}),
-    /somebody else is changing it/,
+    /it is served or being changed by another process/,
   );
   other.kill();
   await new Promise((resolve) => other.once('close', resolve));

@@ -84,17 +84,44 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   checkFormat(shape, Math.max(1, given.all('pass').length + given.all('key-file').length));
   const target = detached ?? image;
   const total = totalBytes(image, detached, size, dataOffset, shape.sectorBytes);
-  refuseContent(target, given);
-  const cost = await kdfCostOf(given, shape.keyBits / 8);
-  const passphrases = await passphrasesOf(given, image);
+  const held = hold(new Set([target, image]));
   try {
-    const options: FormatOptions = { ...shape, cost, passphrases };
-    const made = await make(target, options, detached === undefined ? total : metadataBytes);
-    if (detached !== undefined && size !== undefined) await makeData(image, total);
-    if (given.has('v'))
-      writeError(`${target}: LUKS2 ${made.uuid}, keyslots ${made.keyslots.map(({ id }) => id).join(', ')}`);
+    refuseContent(target, given);
+    const cost = await kdfCostOf(given, shape.keyBits / 8);
+    const passphrases = await passphrasesOf(given, image);
+    try {
+      const options: FormatOptions = { ...shape, cost, passphrases };
+      const made = await make(target, options, detached === undefined ? total : metadataBytes);
+      if (detached !== undefined && size !== undefined) await makeData(image, total);
+      if (given.has('v'))
+        writeError(`${target}: LUKS2 ${made.uuid}, keyslots ${made.keyslots.map(({ id }) => id).join(', ')}`);
+    } finally {
+      for (const passphrase of passphrases) passphrase.fill(0);
+    }
   } finally {
-    for (const passphrase of passphrases) passphrase.fill(0);
+    for (const device of held) device.close();
+  }
+}
+
+/** Whoever serves or changes a file that is there would go on with it unseen. A device is locked where it is written. */
+function hold(paths: ReadonlySet<string>): Device[] {
+  const held: Device[] = [];
+  try {
+    for (const path of paths) {
+      if (!existsSync(path)) continue;
+      const device = Device.open(path);
+      held.push(device);
+      const stat = fstatSync(device.fd);
+      const again = held.slice(0, -1).some(({ fd }) => {
+        const other = fstatSync(fd);
+        return other.dev === stat.dev && other.ino === stat.ino;
+      });
+      if (!device.block && !again) device.lock('exclusive');
+    }
+    return held;
+  } catch (error) {
+    for (const device of held) device.close();
+    throw error;
   }
 }
 

@@ -41,7 +41,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
     throw new HwcryptError('USAGE', 'say where to listen: --socket PATH or --port N');
   }
   const readOnly = given.has('read-only');
-  const volume = await openVolume(given, image, readOnly ? 'read' : 'write');
+  const volume = await openVolume(given, image, readOnly ? 'serve' : 'write');
   const { device, payload, bytes } = volume;
   const disk = {
     bytes,
@@ -69,8 +69,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
     }
   };
   try {
-    // Two writers would not know of one another.
-    await (readOnly ? serve() : device.locked(serve));
+    await serve();
     if (given.has('v')) tellOf(volume);
   } finally {
     interruption.settle();
