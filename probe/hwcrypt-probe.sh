@@ -19,7 +19,7 @@ quick=
 root=${HWCRYPT_PROBE_ROOT:-}
 # Seconds after which no further timing is begun, the longest that a single command may take, and when all is given up.
 limit=50
-patience=10
+patience=6
 last_call=57
 
 LC_ALL=C
@@ -41,18 +41,36 @@ hex='[0-9A-Fa-f]'
 
 # The whole text passes through these.
 always="s/$hex\{8\}-$hex\{4\}-$hex\{4\}-$hex\{4\}-$hex\{12\}/[uuid]/g
-s/\(^\|[^0-9A-Za-z]\)$hex\{2\}\([:-]$hex\{2\}\)\{5,\}/\1[address]/g
+s/\(^\|[^0-9A-Za-z]\)$hex\{2\}\([.:-]$hex\{2\}\)\{5,\}/\1[address]/g
+s/\(^\|[^0-9A-Za-z]\)$hex\{4\}\.$hex\{4\}\.$hex\{4\}/\1[address]/g
+s/\(^\|[^0-9A-Za-z]\)$hex\{6\}[:-]$hex\{6\}/\1[address]/g
 s/$hex\{24,\}/[hex]/g
 s/[Ss][Ee][Rr][Ii][Aa][Ll][ _-]*\([Nn][A-Za-z]*\)\{0,1\}[ 	]*[:=#][ 	]*[^ ,;]*/serial [removed]/g
+s/[Ss][Ee][Rr][Ii][Aa][Ll]\([ _-][Nn][A-Za-z]*\)\{0,1\}[ 	]\{1,\}\(is[ 	]\{1,\}\)\{0,1\}[^ ,;]*[0-9][^ ,;]*/serial [removed]/g
+s/\(^\|[^0-9A-Za-z]\)[Ss][Nn][:=#][ 	]*[^ ,;]*/\1serial [removed]/g
 s,/home/[^/ ]*,/home/[user],g"
 
 # Up to its end: a program that hangs may keep the pipe open.
 scrub() { sed -e "$always" -e '/^\[\[end\]\]$/q' -e '/^hwcrypt-probe: given up after/q'; }
 
+# Words that a secret or a name follows: after `=` or `:`, or after `=` alone where logs have the word with `:` too.
+tells='[Pp][Aa][Ss][Ss]\([Ww][A-Za-z]*\|[Pp][Hh][Rr][Aa][Ss][Ee]\)\{0,1\}\|[Pp][Ss][Kk]\|[Ss][Ee][Cc][Rr][Ee][Tt]\|[Tt][Oo][Kk][Ee][Nn]\|[Pp][Ii][Nn]'
+tells_by='[Kk][Ee][Yy]\|[Uu][Ss][Ee][Rr]\([Nn][Aa][Mm][Ee]\)\{0,1\}\|[Ll][Oo][Gg][Ii][Nn]\|[Ll][Aa][Bb][Ee][Ll]'
+value="\(\"[^\"]*\"\|'[^']*'\|[^ ,;]*\)"
+names="s/\($tells\)[ 	]*[:=][ 	]*$value/\1=[removed]/g
+s/\($tells_by\)[ 	]*=[ 	]*$value/\1=[removed]/g
+s/\([Ss][Ss][Ii][Dd]\)[ 	:=]\{1,\}$value/\1 [removed]/g
+s,\(/by-[a-z]*/\)[^ ;\"']*,\1[name],g
+s,\(/dev/mapper/\)[^ ;\"']*,\1[name],g
+s,\(/mnt/\|/media/\)[^ ;\"']*,\1[name],g
+s/\([Cc]ryptography Setup for \).*/\1[name]/
+s/\([Vv]olume \)[^ ]* already/\1[name] already/
+/device-mapper: crypt: dm-[0-9]*: /!s/\(device-mapper: crypt: \)[^ (:]*: /\1[name]: /"
+
 # Texts that people or networks can have put something into: logs, configuration, messages. Up to so many lines.
 scrub_free() {
   # The long forms first: the short ones would leave parts of them.
-  sed -e "$always" -e 's/[A-Za-z0-9_.+-]*@[A-Za-z0-9_.-]*[A-Za-z]/[name]/g' \
+  sed -e "$always" -e "$names" -e 's/[A-Za-z0-9_.+-]*@[A-Za-z0-9_.\\-]*[A-Za-z]/[name]/g' \
     -e "s/\(^\|[^0-9A-Za-z]\)$hex\{12\}\($\|[^0-9A-Za-z]\)/\1[address]\2/g" \
     -e 's/\(^\|[^0-9.]\)[0-9]\{1,3\}\.[0-9]\{1,3\}\.[0-9]\{1,3\}\.[0-9]\{1,3\}\($\|[^0-9.]\)/\1[address]\2/g' \
     -e "s/\($hex\{1,4\}:\)\{4,7\}$hex\{1,4\}/[address]/g" \
@@ -61,7 +79,7 @@ scrub_free() {
     -e "$without_host" -e "${1:-400}q"
 }
 
-# The host's name as it is, and up to its first dot. Each twice, since two of a name may share the blank between them.
+# The host's name in any case, and up to its first dot. Each twice, since two of a name may share the blank between them.
 learn_host() {
   word "$root/proc/sys/kernel/hostname"
   host=${it:-$(uname -n)}
@@ -69,12 +87,20 @@ learn_host() {
   for name in "$host" "${host%%.*}"; do
     case $name in '' | '(none)' | localhost) continue ;; esac
     pattern=
+    # shellcheck disable=SC2018,SC2019 # busybox may lack classes
+    lower=$(printf '%s' "$name" | tr 'A-Z' 'a-z')
+    # shellcheck disable=SC2018,SC2019
+    name=$(printf '%s' "$name" | tr 'a-z' 'A-Z')
     while [ -n "$name" ]; do
       rest=${name#?}
       letter=${name%"$rest"}
-      case $letter in [!A-Za-z0-9_-]) letter=. ;; esac
+      case $letter in
+        [A-Z]) letter="[$letter${lower%"${lower#?}"}]" ;;
+        [!0-9_-]) letter=. ;;
+      esac
       pattern=$pattern$letter
       name=$rest
+      lower=${lower#?}
     done
     by="s/\(^\|[^A-Za-z0-9]\)$pattern\($\|[^A-Za-z0-9]\)/\1[host]\2/g"
     without_host="$without_host$by;$by;"
@@ -154,6 +180,19 @@ run() {
   wait "$guard" 2> /dev/null
   [ "$status" -lt 128 ] || echo "hwcrypt-probe: ended after $seconds s"
   return 0
+}
+
+# ask COMMAND…: what it prints, into $it; a command that has hung is not asked again, nor a program that hung on its own version.
+hung=' '
+ask() {
+  case $hung in
+    *" $1:$2 "* | *" $1:version "* | *" $1:--version "*)
+      it="hwcrypt-probe: left out, $1 has hung before"
+      return 0
+      ;;
+  esac
+  it=$(run "$patience" "$@")
+  case $it in *'hwcrypt-probe: ended after '*) hung="$hung$1:$2 " ;; esac
 }
 
 now() { date +%s 2> /dev/null || echo 0; }
@@ -333,15 +372,18 @@ named_folder() {
 
 openssl_facts() {
   section openssl 'openssl version -a'
-  openssl_version=$(run "$patience" openssl version -a)
+  ask openssl version -a
+  openssl_version=$it
   printf '%s\n' "$openssl_version" | grep -E '^(OpenSSL|LibreSSL|built|platform|options|compiler|OPENSSLDIR|ENGINESDIR|MODULESDIR|CPUINFO|hwcrypt-probe)' | scrub_free
   section openssl-engines 'openssl engine -t -c'
-  run "$patience" openssl engine -t -c | scrub_free 60
+  ask openssl engine -t -c
+  printf '%s\n' "$it" | scrub_free 60
   section openssl-engine-files 'libraries of engines'
   named_folder ENGINESDIR
   for file in "$it"/*.so /usr/lib/engines*/*.so; do [ -e "$file" ] && printf '%s\n' "$file"; done | scrub_free
   section openssl-providers 'openssl list -providers -verbose'
-  run "$patience" openssl list -providers -verbose | scrub_free 60
+  ask openssl list -providers -verbose
+  printf '%s\n' "$it" | scrub_free 60
   section openssl-config 'openssl.cnf and engines.cnf.d: engines and providers'
   named_folder OPENSSLDIR
   grep -E "$cnf_words" /dev/null "$it/openssl.cnf" "$root"/etc/ssl/engines.cnf.d/* "$root"/etc/ssl/modules.cnf.d/* "$root"/var/etc/ssl/*.cnf 2> /dev/null |
@@ -352,7 +394,8 @@ openssl_facts() {
   fi
   for engine in devcrypto afalg; do
     section openssl-dump "openssl engine -pre DUMP_INFO $engine"
-    run "$patience" openssl engine -pre DUMP_INFO "$engine" | scrub_free 80
+    ask openssl engine -pre DUMP_INFO "$engine"
+    printf '%s\n' "$it" | scrub_free 80
   done
 }
 
@@ -381,27 +424,43 @@ luks_allowed='^(Version:|Cipher name:|Cipher mode:|Hash spec:|MK bits:|Payload o
 
 disks() {
   section cryptsetup 'cryptsetup --version'
-  if have cryptsetup; then run "$patience" cryptsetup --version | scrub_free; else echo 'cryptsetup: not found'; fi
+  if have cryptsetup; then
+    ask cryptsetup --version
+    printf '%s\n' "$it" | scrub_free
+  else
+    echo 'cryptsetup: not found'
+  fi
   section dm-crypt 'dmsetup table --target crypt, the keys and names removed'
   if have dmsetup; then
-    tables=$(run "$patience" dmsetup table --target crypt)
+    ask dmsetup table --target crypt
+    tables=$it
     case $tables in
       *' crypt '*) printf '%s\n' "$tables" | table_without_keys ;;
-      *) echo "${tables:-none}" | grep -iE '^no|denied|none|failure|not' | scrub_free 5 ;;
+      *) echo "${tables:-none}" | grep -iE '^no|denied|none|failure|not|hwcrypt-probe' | scrub_free 5 ;;
     esac
   else
     echo 'dmsetup: not found'
   fi
-  section block '/sys/block: logical and physical sector, rotational, size in 512 bytes'
+  section block '/sys/block, /sys/class/block: MAJ:MIN, logical and physical sector, rotational, size in 512 bytes; of partitions MAJ:MIN'
   for device in "$root"/sys/block/*; do
     case ${device##*/} in ram* | loop* | zram* | fd* | sr*) continue ;; esac
     [ -r "$device/queue/logical_block_size" ] || continue
     printf '%s' "${device##*/}"
-    for fact in logical=queue/logical_block_size physical=queue/physical_block_size rotational=queue/rotational sectors=size; do
+    for fact in logical=queue/logical_block_size physical=queue/physical_block_size rotational=queue/rotational sectors=size dev=dev; do
       word "$device/${fact#*=}"
       printf ' %s=%s' "${fact%%=*}" "$it"
     done
     echo
+  done
+  number=0
+  for device in "$root"/sys/class/block/*; do
+    [ ! -r "$device/queue/logical_block_size" ] || continue
+    case ${device##*/} in ram* | loop* | zram* | fd* | sr*) continue ;; esac
+    word "$device/dev"
+    [ -n "$it" ] || continue
+    number=$((number + 1))
+    [ "$number" -le 100 ] || break
+    printf '%s dev=%s\n' "${device##*/}" "$it"
   done
   number=0
   while read -r _ _ _ name; do
@@ -413,7 +472,8 @@ disks() {
     [ "$number" -le 6 ] || break
     section luks "header of $name, without salts, digests, labels and UUIDs"
     if have cryptsetup; then
-      run "$patience" cryptsetup luksDump "$device" | grep -E "$luks_allowed|^hwcrypt-probe" | grep -vi 'label'
+      ask cryptsetup luksDump "$device"
+      printf '%s\n' "$it" | grep -E "$luks_allowed|^hwcrypt-probe" | grep -vi 'label'
     else
       # LUKS2 has its description as JSON; only words of this form are taken from it.
       dd if="$device" bs=4096 skip=1 count=3 2> /dev/null | tr '\000,{}' '[\n*]' |
@@ -444,6 +504,12 @@ speed() {
   conf=$2
   shift 2
   section "$name" "${conf:+OPENSSL_CONF=$conf }openssl speed $*"
+  case $hung in
+    *' openssl:version '* | *' openssl:speed '*)
+      echo 'hwcrypt-probe: left out, openssl has hung before'
+      return 0
+      ;;
+  esac
   time_for "$speed_takes" "openssl speed $*" || return 0
   if [ -n "$conf" ]; then
     OPENSSL_CONF=$conf run "$((speed_takes + 5))" openssl speed "$@"
@@ -459,11 +525,15 @@ timings() {
     # -seconds is there since 1.1.1; before, a size takes three seconds.
     seconds=
     speed_takes=16
-    if openssl speed -help 2>&1 | grep -q -e '-seconds'; then
-      seconds='-seconds 1'
-      speed_takes=7
-    fi
-    engines=$(openssl engine 2> /dev/null | sed -n 's/^(\([a-z_]*\)).*/\1/p' | grep -vE '^(dynamic|rdrand|openssl|loader_attic|capi)$')
+    ask openssl speed -help
+    case $it in
+      *-seconds*)
+        seconds='-seconds 1'
+        speed_takes=7
+        ;;
+    esac
+    ask openssl engine
+    engines=$(printf '%s\n' "$it" | sed -n 's/^(\([a-z_]*\)).*/\1/p' | grep -vE '^(dynamic|rdrand|openssl|loader_attic|capi)$')
     # shellcheck disable=SC2086 # no quotes: none or two words
     speed speed-software /dev/null -elapsed $seconds -evp aes-128-cbc
     for engine in $engines devcrypto afalg; do
@@ -490,6 +560,7 @@ timings() {
     for cipher in 'aes-cbc 128' 'aes-cbc 256' 'aes-xts 256' 'aes-xts 512'; do
       # shellcheck disable=SC2086 # cipher and bits
       set -- $cipher
+      case $hung in *' cryptsetup:--version '*) break ;; esac
       time_for 4 "cryptsetup benchmark -c $1 -s $2" && run 8 cryptsetup benchmark -c "$1" -s "$2" | scrub_free
     done
   fi

@@ -37,6 +37,16 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
     `$1${GONE}`,
   ],
   [/(\/(?:home|Users|root)\/)[^\s/:]{1,64}/g, `$1${GONE}`],
+  // What the kernel's log has of the owner's names, as the probe takes it out.
+  [/(\/(?:by-[a-z]{2,12}|dev\/mapper|mnt|media)\/)(?!\[|control\b)[^\s;"'\]]{1,200}/g, `$1${GONE}`],
+  [/(device-mapper: crypt: )(?!dm-\d)[^\s(:[]{1,128}(?=: )/g, `$1${GONE}`],
+  [/(\bCryptography Setup for )\S.{0,128}/gi, `$1${GONE}`],
+  [/(\bSSID[\s:=]{1,4})(?:"[^"]{0,64}"|'[^']{0,64}'|(?!\[)\S{1,64})/gi, `$1${GONE}`],
+  [/(\b(?:user(?:name)?|login|label|key|psk|pin)=)(?!\[)(?:"[^"]{0,64}"|[^\s,;]{1,200})/gi, `$1${GONE}`],
+  [/(\bpsk\s{0,4}:\s{0,4})(?!\[)\S{1,200}/gi, `$1${GONE}`],
+  [/(?<![0-9a-z])[0-9a-f]{2}(?:\.[0-9a-f]{2}){5}(?![0-9a-z])/gi, GONE],
+  [/(\bserial(?:[ _-]n(?:o|um|umber)?)?\s{1,4}(?:is\s{1,4})?)(?=[A-Za-z]{0,40}\d)[\w-]{1,80}/gi, `$1${GONE}`],
+  [/(\b(?:S\/N|SN)[:=#]\s{0,4})[^\s,;[]{1,80}/g, `$1${GONE}`],
 ];
 
 /** One line of other people's text, fit to be kept: printable, without secrets, no longer than `limit` characters. */

@@ -68,7 +68,9 @@ export function readDisks(document: Document): Disks {
     if (version !== undefined && !/benchmark/.test(text))
       cryptsetup ??= { value: version, quote: document.quote(line) };
     const device =
-      /^(\S{1,32}) logical=(\d{1,6}) physical=(\d{1,6}) rotational=\d{0,1} sectors=(\d{1,18})$/.exec(text);
+      /^(\S{1,32}) logical=(\d{1,6}) physical=(\d{1,6}) rotational=\d{0,1} sectors=(\d{1,18})(?: dev=\d{1,5}:\d{1,7})?$/.exec(
+        text,
+      );
     if (device) {
       block.push({
         name: device[1]!,
