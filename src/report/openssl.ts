@@ -48,6 +48,8 @@ function engineWords({ state, proof }: SurveyedEngine): string {
 
 export function proofWords({ used, interrupts, pair }: EngineProof): string {
   const rose = interrupts === undefined ? '' : `; the hardware interrupted ${interrupts} times meanwhile`;
+  if (used === 'wrong')
+    return 'gives wrong results: a known text comes out otherwise than from OpenSSL’s own code; leave it off';
   if (used === 'no' || !pair) return `available, and not used when it was asked for${rose}`;
   if (used === 'unclear') return `asked for, and no difference from OpenSSL’s own code${rose}`;
   const [low, high] = [pair.ratios[0]!, pair.ratios.at(-1)!];
@@ -61,6 +63,8 @@ export function proofWords({ used, interrupts, pair }: EngineProof): string {
     : pair.crossover.kind === 'always-faster'
       ? 'wins at every size'
       : 'wins nowhere';
+  if (used === 'doubtful')
+    return `not to be believed: ${ends.join(', ')}, which no engine can be; look what it does${rose}`;
   return `used: ${ends.join(', ')}; ${worth}${rose}`;
 }
 

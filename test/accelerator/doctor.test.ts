@@ -67,7 +67,10 @@ test('OpenSSL’s engine is measured, and what is written for it sends openssl e
   // Whether it wins here depends on the host's load; the configuration is written for a curve that does.
   const crossover = { ...afalg.proof.pair!.crossover, kind: 'always-faster' as const };
   const file = '/tmp/with-afalg.cnf';
-  writeFileSync(file, configuration('cnf', 'afalg', { ...afalg.proof.pair!, crossover }).text);
+  writeFileSync(
+    file,
+    configuration('cnf', 'afalg', { used: 'yes', pair: { ...afalg.proof.pair!, crossover } }).text,
+  );
   const interrupts = (args: readonly string[], conf: string): readonly [number, Buffer] => {
     const before = readEngineInterrupts()!;
     const env = { ...process.env, OPENSSL_CONF: conf };

@@ -195,7 +195,7 @@ test('the openssl.cnf that is written for an engine: real openssl loads it, and 
     'afalg',
   );
   const file = '/tmp/with-afalg.cnf';
-  writeFileSync(file, configuration('cnf', 'afalg', pair).text);
+  writeFileSync(file, configuration('cnf', 'afalg', { used: 'yes', pair: pair! }).text);
   const plain = { ...process.env, OPENSSL_CONF: '/dev/null' };
   const configured = { ...process.env, OPENSSL_CONF: file };
   const listed = execFileSync('openssl', ['engine', '-t', '-c'], { env: configured, encoding: 'latin1' });

@@ -72,7 +72,7 @@ function configure(
   const all = found.flatMap(({ engines, version }) =>
     engines
       .filter(({ proof, id }) => proof !== undefined && (wanted === undefined || id === wanted))
-      .map(({ id, proof }) => configuration(form, id, proof?.pair, version)),
+      .map(({ id, proof }) => configuration(form, id, proof, version)),
   );
   const best =
     all.find(({ worthIt }) => worthIt) ?? all[0] ?? configuration(form, wanted ?? 'devcrypto', undefined);

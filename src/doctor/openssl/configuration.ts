@@ -2,6 +2,7 @@
 import { roughSize } from '../../bench/units.js';
 import type { CurvePair } from '../case.js';
 import { versionAtLeast } from '../facts/openssl.js';
+import type { EngineProof } from './survey.js';
 
 export type ConfigurationForm = 'cnf' | 'uci';
 
@@ -12,15 +13,23 @@ export interface Configuration {
 }
 
 /**
- * @param pair the engine beside software; absent where nothing was measured
+ * @param proof the engine beside software; absent where nothing was measured
  * @param version the OpenSSL that is configured; OpenWrt's files moved with OpenSSL 3
  */
 export function configuration(
   form: ConfigurationForm,
   engine: string,
-  pair: CurvePair | undefined,
+  proof: EngineProof | undefined,
   version?: string,
 ): Configuration {
+  if (proof?.used === 'wrong' || proof?.used === 'doubtful') {
+    const why =
+      proof.used === 'wrong'
+        ? 'gives wrong results here, which OpenSSL’s own code does not'
+        : 'was measured to be faster than any engine can be';
+    return { worthIt: false, text: `# Nothing to turn on: ${engine} ${why}.\n` };
+  }
+  const pair = proof?.pair;
   const from = winsFrom(pair);
   if (from === undefined) {
     return {
@@ -54,9 +63,11 @@ function winsFrom(pair: CurvePair | undefined): { readonly words: string } | und
 function options(engine: string): string[] {
   return engine === 'devcrypto'
     ? [
-        '# 1: kernel drivers too that are hardware and do not say so (QAT, virtio-crypto, sahara); 0: only those that say so',
-        'USE_SOFTDRIVERS = 1',
-        'CIPHERS = AES-128-CBC, AES-192-CBC, AES-256-CBC',
+        '# 0: only kernel drivers known to be accelerated; 1: all, plain software too; 2: also those of which it cannot be',
+        '# known. 2 is the default, with which the figures above were measured',
+        'USE_SOFTDRIVERS = 2',
+        '# The cipher that was measured; others gain where openssl speed -elapsed -evp NAME -engine devcrypto says so',
+        'CIPHERS = AES-128-CBC',
         '# Sessions of digests do not outlive fork(), which breaks sshd and nginx',
         'DIGESTS = NONE',
       ]

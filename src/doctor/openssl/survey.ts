@@ -24,8 +24,9 @@ export type EngineState =
 export interface EngineProof {
   /**
    * `yes`: its figures are not software's, or hardware interrupted meanwhile. `no`: it was asked for, and OpenSSL's own code ran. `unclear`: there is no difference.
+   * `wrong`: what it encrypts or decrypts is not what OpenSSL's own code does; it was not measured then. `doubtful`: faster than any engine can be.
    */
-  readonly used: 'yes' | 'no' | 'unclear';
+  readonly used: 'yes' | 'no' | 'unclear' | 'wrong' | 'doubtful';
   /** How often the engine interrupted, where /proc/interrupts names it. */
   readonly interrupts?: number;
   readonly pair?: CurvePair;
@@ -71,11 +72,11 @@ export function opensslPrograms(path = process.env['PATH'] ?? ''): string[] {
   return [...found.values()];
 }
 
-/** Standard output and error of a program, whatever its status. */
-type Ask = (args: readonly string[], plain?: boolean) => Promise<string>;
+/** Standard output and error of a program, whatever its status; of one that was given something to read, standard output alone. */
+type Ask = (args: readonly string[], plain?: boolean, input?: string) => Promise<string>;
 
 function asker(path: string): Ask {
-  return (args, plain = false) =>
+  return (args, plain = false, input = undefined) =>
     new Promise((resolve) => {
       // Without configuration nothing is loaded that was not asked for.
       const env = { ...process.env, LC_ALL: 'C', ...(plain ? { OPENSSL_CONF: '/dev/null' } : {}) };
@@ -83,9 +84,11 @@ function asker(path: string): Ask {
         path,
         [...args],
         { env, timeout: PATIENCE_MS, maxBuffer: 4 * 2 ** 20 },
-        (_, stdout, stderr) => resolve(`${stderr}\n${stdout}`),
+        (_, stdout, stderr) => resolve(input === undefined ? `${stderr}\n${stdout}` : stdout),
       );
-      child.stdin?.end();
+      // A program that does not read to the end shows it by what it answers.
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(input);
     });
 }
 
@@ -126,11 +129,31 @@ export async function surveyOpenssl(path: string, measured: boolean): Promise<Su
       engines.push(found);
       continue;
     }
+    if (!(await worksRight(ask, id))) {
+      engines.push({ ...found, proof: { used: 'wrong' } });
+      continue;
+    }
     software ??= await ask(speedOf(version), true);
     engines.push({ ...found, proof: await prove(ask, id, version, software) });
   }
   return { path, version, providers, engines };
 }
+
+/** Several requests of the program, and a last one that is no whole block. */
+const KNOWN_TEXT = 'What an engine makes of this is compared with OpenSSL’s own code.\n'.repeat(301);
+const KNOWN_KEY = ['-K', '000102030405060708090a0b0c0d0e0f', '-iv', 'f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'];
+
+/** A known text, encrypted by OpenSSL's own code and by the engine, and decrypted by the engine. */
+async function worksRight(ask: Ask, id: string): Promise<boolean> {
+  const enc = (args: readonly string[], input: string) =>
+    ask(['enc', '-aes-128-cbc', '-a', ...KNOWN_KEY, ...args], true, input);
+  const own = await enc([], KNOWN_TEXT);
+  if ((await enc(['-engine', id], KNOWN_TEXT)) !== own) return false;
+  return (await enc(['-d', '-engine', id], own)) === KNOWN_TEXT;
+}
+
+/** No engine is so many times as fast as a CPU at the same requests: such figures are of work that was not done. */
+const IMPLAUSIBLE_RATIO = 100;
 
 /** -seconds is there since 1.1.1. */
 function speedOf(version: string, engine?: string): string[] {
@@ -164,6 +187,7 @@ export function weigh(software: string, offloaded: string, id: string, interrupt
   const [pair] = derive(facts).pairs;
   const rose = interrupts === undefined ? {} : { interrupts };
   if (run?.engine?.loaded !== 'yes' || !pair) return { used: 'no', ...rose };
+  if (pair.ratios.some(({ ratio }) => ratio >= IMPLAUSIBLE_RATIO)) return { used: 'doubtful', ...rose, pair };
   const differs = pair.ratios.some(({ outcome }) => outcome !== 'even');
   return { used: differs || (interrupts ?? 0) > 0 ? 'yes' : 'unclear', ...rose, pair };
 }

@@ -9,7 +9,13 @@ import { hwcrypt, noOpenssl, scratch } from './helpers.js';
 const cwd = scratch();
 
 /** A folder with an openssl that answers so. */
-function fake(name: string, version: string, engines: string, offloaded: string): string {
+function fake(
+  name: string,
+  version: string,
+  engines: string,
+  offloaded: string,
+  engineGives = '"$text"',
+): string {
   const folder = join(cwd, name);
   mkdirSync(folder);
   writeFileSync(join(folder, 'software'), `${ELAPSED}${speed('AES-128-CBC', counts(500, 82))}`);
@@ -21,6 +27,9 @@ case "$*" in
 'version -a') echo 'OpenSSL ${version} 3 Sep 2024' ;;
 'list -providers') printf 'Providers:\\n  default\\n    name: OpenSSL Default Provider\\n' ;;
 'engine -t -c '*) ${engines} ;;
+'enc '*' -d '*) /bin/cat >/dev/null; /bin/cat '${folder}/text' ;;
+'enc '*-engine*) text=$(/bin/cat); printf %s ${engineGives} ;;
+'enc '*) text=$(/bin/cat; echo .); printf %s "\${text%.}" >'${folder}/text'; printf %s "\${text%?.}" ;;
 *-engine*) /bin/cat '${folder}/offloaded' ;;
 speed*) /bin/cat '${folder}/software' >&2 ;;
 esac\n`,
@@ -38,6 +47,7 @@ const slow = fake(
   DEVCRYPTO,
   `Engine "devcrypto" set.\n${ELAPSED}${speed('AES-128-CBC', counts(90_000, 200))}`,
 );
+const wrong = fake('wrong', '3.0.15', DEVCRYPTO, ENGINE, 'never-encrypted');
 const four = fake('four', '4.0.1', 'exit 1', '');
 const run = (args: readonly string[], ...folders: string[]) =>
   hwcrypt(['openssl', ...args], { cwd, env: { PATH: folders.join(':'), LC_ALL: 'C.UTF-8' } });
@@ -81,6 +91,14 @@ test('--config: on standard output and nowhere else; status 1 where there is not
     assert.equal(found.status, 1);
     assert.match(found.stdout, /^# Nothing to turn on/);
   }
+});
+
+test('an engine with wrong results is told of, and never configured', () => {
+  assert.match(run([], wrong).stdout, /^ {2}devcrypto {3}gives wrong results: /m);
+  assert.equal(JSON.parse(run(['--json'], wrong).stdout)[0].engines[0].used, 'wrong');
+  const { status, stdout } = run(['--config', 'cnf'], wrong);
+  assert.equal(status, 1);
+  assert.match(stdout, /^# Nothing to turn on: devcrypto gives wrong results here/);
 });
 
 test('wrong command lines, and no OpenSSL at all', () => {

@@ -42,7 +42,7 @@ test('openssl.cnf for programs with large requests, with the measured size in it
   const { worthIt, text } = configuration(
     'cnf',
     'devcrypto',
-    weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto').pair,
+    weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto'),
   );
   assert.equal(worthIt, true);
   assert.match(
@@ -51,10 +51,24 @@ test('openssl.cnf for programs with large requests, with the measured size in it
   );
   assert.match(text, /\n\[devcrypto_section\]\nengine_id = devcrypto\n/);
   assert.match(text, /\nDIGESTS = NONE\n/);
+  assert.match(text, /\nUSE_SOFTDRIVERS = 2\n/);
+  assert.match(text, /\nCIPHERS = AES-128-CBC\n/, 'what was measured, and no more');
   // Engines other than devcrypto refuse commands that they do not know, and OpenSSL with them the whole file.
   assert.doesNotMatch(
-    configuration('cnf', 'afalg', weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto').pair).text,
+    configuration('cnf', 'afalg', weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto')).text,
     /DIGESTS|USE_SOFT/,
+  );
+});
+
+test('no configuration for figures that no engine can have', () => {
+  const proof = weigh(SOFTWARE, engine(5, 0.01), 'devcrypto');
+  assert.equal(proof.used, 'doubtful');
+  assert.match(proofWords(proof), /^not to be believed: /);
+  const { worthIt, text } = configuration('cnf', 'devcrypto', proof);
+  assert.equal(worthIt, false);
+  assert.match(
+    text,
+    /^# Nothing to turn on: devcrypto was measured to be faster than any engine can be\.\n$/,
   );
 });
 
@@ -94,13 +108,13 @@ function onOpenwrt(script: string, folder: string, suffix: string): string {
 }
 
 test('UCI of OpenWrt: a script, with folder and section as its OpenSSL has them', () => {
-  const { pair } = weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto');
+  const proof = weigh(SOFTWARE, engine(37_000, 16.4), 'devcrypto');
   for (const [version, folder, section, suffix] of [
     ['3.0.15', 'etc/ssl/modules.cnf.d', 'devcrypto_sect', '_sect'],
     [undefined, 'etc/ssl/modules.cnf.d', 'devcrypto_sect', '_sect'],
     ['1.1.1w', 'etc/ssl/engines.cnf.d', 'devcrypto', ''],
   ] as const) {
-    const made = onOpenwrt(configuration('uci', 'devcrypto', pair, version).text, folder, suffix);
+    const made = onOpenwrt(configuration('uci', 'devcrypto', proof, version).text, folder, suffix);
     assert.ok(made.startsWith(`devcrypto=${section}\n[${section}]\n`), made);
     assert.match(made, /\nDIGESTS = NONE\n/);
     assert.match(
@@ -111,7 +125,7 @@ test('UCI of OpenWrt: a script, with folder and section as its OpenSSL has them'
 });
 
 test('nothing to turn on where it never wins, or was not measured', () => {
-  const never = configuration('cnf', 'afalg', weigh(SOFTWARE, engine(90_000, 200), 'devcrypto').pair);
+  const never = configuration('cnf', 'afalg', weigh(SOFTWARE, engine(90_000, 200), 'devcrypto'));
   assert.equal(never.worthIt, false);
   assert.match(
     never.text,
