@@ -31,6 +31,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** The script keeps below a minute by itself; a machine that hangs is given up after this. */
 const PATIENCE_MS = 180_000;
 
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** `sh` and its arguments: of this machine, or of another one through the system's ssh. */
 export interface Shell {
   readonly file: string;
@@ -67,6 +69,13 @@ export async function runProbe(shell: Shell, quick: boolean): Promise<string> {
   let bytes = 0;
   const fail = (what: string, cause?: unknown): HwcryptError =>
     new HwcryptError('INPUT_FILE', `${shell.name}: ${what}`, cause === undefined ? {} : { cause });
+  // A signal to hwcrypt alone, not to the terminal's group: the child would go on without a reader.
+  const endWith = (signal: NodeJS.Signals): void => {
+    child.kill('SIGTERM');
+    process.off(signal, endWith);
+    process.kill(process.pid, signal);
+  };
+  for (const signal of ENDING) process.on(signal, endWith);
   const ended = await new Promise<{ status: number | null; error?: HwcryptError }>((resolve) => {
     let error: HwcryptError | undefined;
     const stop = (reason: HwcryptError): void => {
@@ -98,16 +107,18 @@ export async function runProbe(shell: Shell, quick: boolean): Promise<string> {
       resolve({ status, ...(error ? { error } : {}) });
     });
   });
+  for (const signal of ENDING) process.off(signal, endWith);
   if (ended.error) throw ended.error;
   const text = Buffer.concat(chunks).toString('utf8');
   if (ended.status !== 0 || !text.includes('hwcrypt-probe ')) {
     const begun = text.includes('hwcrypt-probe ');
     // ssh's own status for whatever is no command's.
-    const why =
-      ended.status === 255 && shell.file === 'ssh'
-        ? `ssh ${begun ? 'lost the connection' : 'could not connect'}`
-        : `the probe ended with status ${ended.status ?? 'none'}`;
-    throw fail(`${why}, ${begun ? 'in the middle of its text' : 'without its text'}`);
+    const lost = ended.status === 255 && shell.file === 'ssh';
+    if (lost && !begun) throw fail('ssh could not connect, or was cut off before the probe wrote anything');
+    const why = lost
+      ? 'ssh had connected, and then lost the connection'
+      : `the probe ended with status ${ended.status ?? 'none'}`;
+    throw fail(`${why}, ${begun ? 'in the middle of the probe’s text' : 'before it wrote anything'}`);
   }
   return text;
 }

@@ -104,7 +104,7 @@ ${
       system,
       text,
       commands,
-    }) => html`<p>${system !== undefined && html`<strong>${SYSTEM_NAMES[system]}:</strong> `}${say(text, LONG)}</p>
+    }) => html`<p>${system !== undefined && html`<strong>${SYSTEM_NAMES[system]}:</strong> `}${say(text, LONG)}${commands.length > 0 ? ':' : '.'}</p>
 ${commands.length > 0 && html`<pre><code>${commands.join('\n')}</code></pre>`}`,
   )
 }

@@ -65,6 +65,7 @@ a { color: var(--link); }
 a:focus-visible, .scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 bdi { unicode-bidi: isolate; }
 code { font: .875em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; padding: .5rem .75rem; background: var(--card); border-radius: .4rem; }
 small, .soft { color: var(--soft); font-size: .875rem; }
 .skip { position: absolute; left: -100rem; }
 .skip:focus { left: 1rem; top: .5rem; background: var(--page); padding: .25rem .5rem; z-index: 1; }

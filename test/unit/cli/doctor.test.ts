@@ -1,13 +1,15 @@
 /** `hwcrypt doctor` on the command line: files, pipes, ssh, JSON, a page, exit statuses. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { DIAGNOSIS_SCHEMA, type Diagnosis } from '#src/doctor/index.js';
 import { conform } from '#src/schema.js';
 import { Tree } from '../../helpers/page.js';
 import { bundle, EIP93, GENERIC, procCrypto } from '../doctor/helpers.js';
-import { hwcrypt, scratch, shell } from './helpers.js';
+import { hwcrypt, scratch, shell, start } from './helpers.js';
 
 const cwd = scratch();
 
@@ -165,14 +167,17 @@ test('--ssh: the script through the system’s ssh, its text back, and every way
     // As the real one does when nobody answers within the time that it is given.
     [
       'case $* in *ConnectTimeout=20*) echo "ssh: connect to host router port 22: Connection timed out" >&2; exit 255 ;; esac; exec sleep 300',
-      /Connection timed out\n[\s\S]*ssh could not connect, without its text/,
+      /Connection timed out\n[\s\S]*ssh could not connect, or was cut off before the probe wrote anything/,
     ],
     // The network goes away while the text comes.
-    [`head -c 1500 '${join(cwd, router)}'; exit 255`, /ssh lost the connection, in the middle of its text/],
-    [`head -c 1500 '${join(cwd, router)}'; kill -9 $$`, /ended with status none, in the middle of its text/],
-    ['echo welcome; exit 0', /without its text/],
-    ["echo 'hwcrypt-probe 1'; exit 1", /in the middle of its text/],
-    ['exit 127', /ended with status 127, without its text/],
+    [
+      `head -c 1500 '${join(cwd, router)}'; exit 255`,
+      /ssh had connected, and then lost the connection, in the middle of the probe/,
+    ],
+    [`head -c 1500 '${join(cwd, router)}'; kill -9 $$`, /ended with status none, in the middle of the probe/],
+    ['echo welcome; exit 0', /before it wrote anything/],
+    ["echo 'hwcrypt-probe 1'; exit 1", /in the middle of the probe/],
+    ['exit 127', /ended with status 127, before it wrote anything/],
   ] as const) {
     ssh(script);
     const { status, stdout, stderr } = run();
@@ -184,6 +189,29 @@ test('--ssh: the script through the system’s ssh, its text back, and every way
     hwcrypt(['doctor', '--ssh', 'router'], { cwd, env: { PATH: '/nowhere' } }).stderr,
     /ssh is not installed/,
   );
+});
+
+test('SIGINT to hwcrypt alone ends its ssh too', async () => {
+  const bin = join(cwd, 'bin-int');
+  mkdirSync(bin);
+  const pidFile = join(cwd, 'ssh.pid');
+  writeFileSync(
+    join(bin, 'ssh'),
+    `#!/bin/sh\necho $$ > '${pidFile}.new'; mv '${pidFile}.new' '${pidFile}'\nexec sleep 61306\n`,
+  );
+  chmodSync(join(bin, 'ssh'), 0o755);
+  const child = start(['doctor', '--ssh', 'router'], {
+    cwd,
+    env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+    stdio: 'ignore',
+  });
+  const end = once(child, 'exit');
+  while (!existsSync(pidFile)) await setTimeout(20);
+  child.kill('SIGINT');
+  await end;
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  for (let tries = 0; existsSync(`/proc/${pid}`) && tries < 100; tries++) await setTimeout(20);
+  assert.equal(existsSync(`/proc/${pid}`), false);
 });
 
 test('this machine, whatever it is', () => {

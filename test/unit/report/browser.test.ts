@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ResultSet } from '#src/bench/model.js';
+import { diagnoseFacts, gatherFacts } from '#src/doctor/index.js';
+import { diagnosisPage } from '#src/report/html/diagnosis.js';
 import { reportPage } from '#src/report/html/index.js';
 import { Chromium, findChromium, type Page } from '../../helpers/chromium.js';
 import { pointedAt, wholeSet } from '../../helpers/page.js';
@@ -150,6 +152,56 @@ describe('in Chromium', {
       page.requests.filter((own) => !own.startsWith('data:')),
       [url],
     );
+  });
+});
+
+describe('a diagnosis in Chromium', {
+  skip: path === undefined && 'Chromium is not installed (Debian: apt-get install chromium)',
+  timeout: 60_000,
+}, () => {
+  test('commands stay within the column and the window, on a phone and a desk, light and dark', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hwcrypt-test-'));
+    const facts = gatherFacts([
+      {
+        name: 'router',
+        text: `[[kernel]]\nLinux 5.15.150 mips\n[[model]]\nGnuBee GB-PC1\n[[cpuinfo]]\nsystem type\t: MediaTek MT7621\n[[crypto]]\nname         : cbc(aes)\ndriver       : cbc-aes-eip93\nmodule       : crypto_hw_eip93\npriority     : 1500\ntype         : skcipher\n[[openssl-dump]]\n${'x'.repeat(300)}\n`,
+      },
+    ]);
+    const browser = Chromium.start(path!);
+    try {
+      writeFileSync(join(folder, 'diagnosis.html'), await diagnosisPage(diagnoseFacts(facts)));
+      const page = await browser.open();
+      await page.goto(pathToFileURL(join(folder, 'diagnosis.html')).href);
+      for (const [width, mobile] of [
+        [390, true],
+        [1280, false],
+      ] as const) {
+        for (const dark of [false, true]) {
+          await page.resize(width, 800, mobile);
+          await page.dark(dark);
+          const { whole, blocks, wide, colons } = await page.evaluate<{
+            whole: number;
+            blocks: number;
+            wide: string[];
+            colons: string[];
+          }>(`({
+            whole: document.documentElement.scrollWidth,
+            blocks: document.querySelectorAll('section > pre').length,
+            wide: [...document.querySelectorAll('pre, pre code, p')]
+              .filter((own) => own.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + .5 || own.scrollWidth > own.clientWidth + 1 && own.tagName === 'PRE')
+              .map((own) => own.outerHTML.slice(0, 100)),
+            colons: [...document.querySelectorAll('section > pre')].map((own) => own.previousElementSibling.textContent.slice(-1)),
+          })`);
+          assert.ok(whole <= width, `${whole} of ${width} px`);
+          assert.ok(blocks > 0, `${blocks} blocks of commands`);
+          assert.deepEqual(wide, [], `${width} px`);
+          assert.deepEqual([...new Set(colons)], [':']);
+        }
+      }
+    } finally {
+      await browser.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
