@@ -34,7 +34,7 @@ export function loadDriver(engine: Engine): Step[] {
         `modprobe ${module}`,
       ],
     },
-    { text: 'Look whether it has registered', commands: ['hwcrypt list kernel', 'cat /proc/crypto'] },
+    { text: 'Look whether it has registered', commands: ['cat /proc/crypto'] },
   ];
 }
 
@@ -96,6 +96,9 @@ export function largerSectors(cipher?: string): Step[] {
         `cryptsetup luksFormat --type luks2 --sector-size 4096${cipher === undefined ? '' : ` -c ${cipher}`} DEVICE   # a new disk: everything on it is lost`,
       ],
     },
-    { text: 'See what it would bring before that', commands: ['hwcrypt benchmark --disk'] },
+    {
+      text: 'See what it would bring before that, as root on a machine with Node',
+      commands: ['hwcrypt benchmark --disk'],
+    },
   ];
 }
