@@ -361,7 +361,7 @@ function otherModes(name: string): { readonly kernelDriver: string; readonly alg
 /** PBKDF2 of less than that is quickly guessed (OWASP, for SHA-256: 600 000). */
 const FEW_ROUNDS = 100_000;
 
-async function judgeKdf({ id, kdf, area }: PassphraseKeyslot, say: Say): Promise<number | undefined> {
+async function judgeKdf({ type, id, kdf, area }: PassphraseKeyslot, say: Say): Promise<number | undefined> {
   const about = `keyslot ${id}`;
   if (kdf.type === 'pbkdf2') {
     if (kdf.iterations < FEW_ROUNDS) {
@@ -370,7 +370,7 @@ async function judgeKdf({ id, kdf, area }: PassphraseKeyslot, say: Say): Promise
         'KDF_KIND',
         about,
         `PBKDF2 of ${kdf.iterations} rounds is quickly guessed`,
-        'change the key: hwcrypt luks change-key',
+        type === 'luks1' ? 'cryptsetup luksChangeKey' : 'change the key: hwcrypt luks change-key',
       );
     }
   } else {

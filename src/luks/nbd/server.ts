@@ -28,6 +28,8 @@ export interface NbdServer {
 const MAX_CLIENTS = 16;
 const LOOPBACK = '127.0.0.1';
 const ONLY_OWNER = 0o177;
+/** Of `sockaddr_un`, without the zero at its end: what is longer Node cuts without a word. */
+const MAX_SOCKET_BYTES = 107;
 
 /** @param failed is told of what the disk said to a client's request @throws OUTPUT_FILE */
 export async function listen(
@@ -53,7 +55,16 @@ export async function listen(
     });
   });
   const name = socket === undefined ? `${LOOPBACK}:${port}` : printable(socket);
-  if (socket !== undefined) await removeStale(socket);
+  if (socket !== undefined) {
+    const bytes = Buffer.byteLength(socket);
+    if (bytes > MAX_SOCKET_BYTES) {
+      throw new HwcryptError(
+        'OUTPUT_FILE',
+        `cannot listen at ${name}: the path has ${bytes} bytes, and a socket's has ${MAX_SOCKET_BYTES} at most`,
+      );
+    }
+    await removeStale(socket);
+  }
   // Only the owner may connect, from the moment that it is there.
   const umask = process.umask(ONLY_OWNER);
   try {

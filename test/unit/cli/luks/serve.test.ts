@@ -77,6 +77,11 @@ test('wrong command lines', () => {
   for (const [args, status, says] of [
     [['luks', 'serve', path('img')], 2, /say where to listen/],
     [['luks', 'serve', path('img'), '--socket', 'a', '--port', '1'], 2, /has no effect beside/],
+    [
+      ['luks', 'serve', path('img'), ...PASS, '--socket', path('s'.repeat(108))],
+      1,
+      /a socket's has 107 at most/,
+    ],
     [['luks', 'serve', path('img'), '--port', '70000'], 2, /0 to 65535/],
   ] as const) {
     const result = hwcrypt(args);
