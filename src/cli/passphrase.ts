@@ -94,10 +94,13 @@ export function fromWholeFile(path: string, offset: number, size: number | undef
 }
 
 /** Asks at the terminal, twice where a slip would be found out too late. */
-export async function fromTerminal(name: string, encrypting: boolean): Promise<Buffer> {
+export async function fromTerminal(name: string, encrypting: boolean, elsewhere?: string): Promise<Buffer> {
   const prompt = `enter ${name} ${encrypting ? 'encryption' : 'decryption'} password:`;
   const { askHidden } = await import('./prompt.js');
-  const [first, second] = await askHidden(encrypting ? [prompt, `Verifying - ${prompt}`] : [prompt]);
+  const [first, second] = await askHidden(
+    encrypting ? [prompt, `Verifying - ${prompt}`] : [prompt],
+    elsewhere,
+  );
   if (second && !second.equals(first as Buffer)) {
     first?.fill(0);
     second.fill(0);

@@ -19,14 +19,17 @@ const KILL_LINE = 0x15;
 const ENTER = [0x0a, 0x0d];
 
 /** Asks once for each prompt and returns the lines, without line end. */
-export async function askHidden(prompts: readonly string[]): Promise<Buffer[]> {
+export async function askHidden(
+  prompts: readonly string[],
+  elsewhere = '-pass file:NAME, env:NAME, fd:N or stdin',
+): Promise<Buffer[]> {
   let fd: number;
   try {
     fd = openSync('/dev/tty', 'r+');
   } catch (error) {
     throw new HwcryptError(
       'PASSPHRASE',
-      'there is no terminal to ask for the passphrase: give it with -pass file:NAME, env:NAME, fd:N or stdin',
+      `there is no terminal to ask for the passphrase: give it with ${elsewhere}`,
       { cause: error },
     );
   }

@@ -233,6 +233,13 @@ function judgeSegment(
   const end = offset + (bytes ?? 0);
   if (end > data.bytes)
     say('warning', 'SIZE', about, `it should end at byte ${end}, and the image ends at ${data.bytes}`);
+  else if (bytes === undefined && data.bytes <= offset)
+    say(
+      'warning',
+      'SIZE',
+      about,
+      'there are 0 bytes of data: the image ends where they should begin, or before',
+    );
   else if (bytes === undefined && (data.bytes - offset) % sectorBytes !== 0) {
     say(
       'warning',

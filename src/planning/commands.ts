@@ -211,7 +211,11 @@ function encryptSteps(facts: CommandFacts): Step[] {
   if (current?.fileSystem?.type !== 'xfs') {
     steps.push({
       purpose: 'check',
-      text: 'Or encrypt what is there in place. With a backup; unmounted; its file system made 32 MiB shorter first, which is where the header goes',
+      text: `Or encrypt what is there in place${
+        current?.fileSystem
+          ? ''
+          : ', if it is unencrypted: there is no LUKS header, and of plain dm-crypt, or where the header is lost, this leaves nothing'
+      }. With a backup; unmounted; its file system made 32 MiB shorter first, which is where the header goes`,
       commands: [
         `e2fsck -f ${device}`,
         current?.fileSystem && current.dataBytes !== undefined

@@ -73,6 +73,7 @@ export function figuresOf({ results }: Facts): Figure[] {
                 series.driverHint ??
                 curve.run.label,
               points,
+              series.points.map(({ bytesPerSecond }) => bytesPerSecond),
             ),
           },
         },
@@ -91,7 +92,7 @@ export function figuresOf({ results }: Facts): Figure[] {
 const OTHER_LIBRARIES = /^(?:node|nettle|gcrypt)\b/;
 
 /** `aes-128-xts decrypt, cbc-aes-caam: 512 B 8.20 MB/s, 65536 B 24.1 MB/s`. */
-function textOf(what: string, who: string, points: CostCurve): string {
+function textOf(what: string, who: string, points: CostCurve, said: readonly number[] = []): string {
   const shown =
     points.length <= 4
       ? points
@@ -100,10 +101,15 @@ function textOf(what: string, who: string, points: CostCurve): string {
           ...[512, 4096].flatMap((bytes) => points.filter((point) => point.requestBytes === bytes)),
           points.at(-1)!,
         ];
-  const rates = shown.map(
-    ({ requestBytes, elapsedNs }) =>
-      `${requestBytes} B ${megabytesPerSecond((requestBytes * 1e9) / elapsedNs)}`,
-  );
+  const rates = shown.map((point) => {
+    const { requestBytes, elapsedNs } = point;
+    const rate = (requestBytes * 1e9) / elapsedNs;
+    const own = said[points.indexOf(point)] ?? rate;
+    // Of cryptsetup's table, which is in MiB/s.
+    return Math.abs(own - rate) <= rate * 1e-6
+      ? `${requestBytes} B ${megabytesPerSecond(rate)}`
+      : `${requestBytes} B ${(own / 2 ** 20).toFixed(1)} MiB/s as printed, ${megabytesPerSecond(rate)} corrected`;
+  });
   return `${what}${who === '' ? '' : `, ${who}`}: ${[...new Set(rates)].join(', ')}`;
 }
 

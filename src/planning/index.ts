@@ -6,14 +6,16 @@
  * put them on a terminal.
  *
  * `lines.ts` has the ciphers that are compared, `figures.ts` what was measured of them, `choice.ts` whom dm-crypt would take, `predict.ts` what that comes to at
- * a sector size, `rows.ts` has all of that in rows, `disk.ts` what the disk is, `recommend.ts` decides, `commands.ts` says it in cryptsetup's words, `plan.ts` puts it together.
+ * a sector size, `rows.ts` has all of that in rows, `contradictions.ts` tells where several texts are not of one machine, `disk.ts` what the disk is, `recommend.ts` decides, `commands.ts` says it in cryptsetup's words, `plan.ts` puts it together.
  */
 
 export type { Caveat } from './caveats.js';
 export type { KernelChoice } from './choice.js';
 export type { Step } from './commands.js';
+export { contradictions } from './contradictions.js';
 export { type CurrentVolume, currentOf, type DiskFacts, type FileSystem } from './disk.js';
 export { type Figure, figuresOf, profileFigures } from './figures.js';
+export { isWeak } from './lines.js';
 export { measureHere } from './measure.js';
 export { makePlan, PLAN_FORMAT, PLAN_VERSION, type Plan, type PlanRequest } from './plan.js';
 export type { Certainty, Prediction } from './predict.js';

@@ -48,8 +48,10 @@ export function rowsOf(line: DiskLine, figures: readonly Figure[], facts: Facts)
   const choice = choiceOf(facts, line.kernelNames);
   const options = { choice, afalgCutOff: kernelAtLeast(facts.machine, 7, 2), calls: callsOf(figures) };
   return SECTOR_BYTES.map((sectorBytes): Row => {
-    const write = predictLine(figures, line, sectorBytes, 'encrypt', options);
-    const read = predictLine(figures, line, sectorBytes, 'decrypt', options);
+    const { read, write } = pairOf(figures, (own) => ({
+      read: predictLine(own, line, sectorBytes, 'decrypt', options),
+      write: predictLine(own, line, sectorBytes, 'encrypt', options),
+    }));
     const kernelDriver = choice?.kernelDriver ?? (read ?? write)?.kernelDriver;
     return {
       line,
@@ -65,6 +67,29 @@ export function rowsOf(line: DiskLine, figures: readonly Figure[], facts: Facts)
     };
   });
 }
+
+interface Pair {
+  readonly read: Prediction | undefined;
+  readonly write: Prediction | undefined;
+}
+
+/** Both directions from one text, where one has both: of two texts each may be of another machine. */
+function pairOf(figures: readonly Figure[], predict: (figures: readonly Figure[]) => Pair): Pair {
+  const all = predict(figures);
+  const { read, write } = all;
+  if (!read || !write || read.quote.source === write.quote.source) return all;
+  const single = [read, write]
+    .map(({ quote }) => predict(figures.filter((figure) => figure.quote.source === quote.source)))
+    .filter((pair) => pair.read && pair.write);
+  // What cannot be told is not promised.
+  const [pair] = single.sort((a, b) => totalOf(a) - totalOf(b));
+  if (!pair) return all;
+  const doubted = (one: Prediction | undefined, other: Prediction): Prediction | undefined =>
+    one && other.doubt !== undefined ? { ...one, doubt: other.doubt, sureness: 'possible' } : one;
+  return { read: doubted(pair.read, read), write: doubted(pair.write, write) };
+}
+
+const totalOf = ({ read, write }: Pair): number => (read?.bytesPerSecond ?? 0) + (write?.bytesPerSecond ?? 0);
 
 function hardwareOf(
   choice: KernelChoice | undefined,

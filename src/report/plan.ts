@@ -153,7 +153,11 @@ function knownLine({ machine, disk, current }: Plan): string {
   const is = current
     ? `Now (${current.from}): ${
         current.kind === 'plain'
-          ? `not encrypted${current.fileSystem ? `, ${current.fileSystem.type} with blocks of ${current.fileSystem.blockBytes} bytes` : ''}`
+          ? current.fileSystem
+            ? `not encrypted, ${current.fileSystem.type} with blocks of ${current.fileSystem.blockBytes} bytes`
+            : current.dataOffset === undefined
+              ? 'not encrypted'
+              : 'no LUKS header: unencrypted, plain dm-crypt, or its header is lost'
           : `${{ luks1: 'LUKS1', luks2: 'LUKS2', 'dm-crypt': 'dm-crypt' }[current.kind]}, ${current.cipher ?? 'cipher not known'}${current.keyBits === undefined ? '' : `, ${current.keyBits} bits`}${current.sectorBytes === undefined ? '' : `, sectors of ${current.sectorBytes} bytes`}`
       }.`
     : '';

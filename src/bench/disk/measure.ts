@@ -7,7 +7,7 @@
  * CPU time is not told: dm-crypt works in the kernel's threads, which are not this process's.
  */
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, readSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
 import { freemem, loadavg } from 'node:os';
 import { setImmediate as breathe } from 'node:timers/promises';
 
@@ -101,13 +101,19 @@ export function diskProblem(): Reason | undefined {
   ] as const) {
     if (!existsSync(path)) loadModule(module);
     try {
-      accessSync(path, constants.R_OK | constants.W_OK);
+      // A node may be there with nothing behind it, which only opening tells.
+      closeSync(openSync(path, 'r+'));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      const absent = code === 'ENOENT';
+      const hollow = code === 'ENODEV' || code === 'ENXIO';
+      const absent = code === 'ENOENT' || hollow;
       return {
         code: absent ? 'DEVICE_GONE' : 'SYSTEM_ERROR',
-        message: absent ? `there is no ${path} here` : `${path} may not be opened`,
+        message: hollow
+          ? `the kernel has nothing behind ${path} (${code})`
+          : absent
+            ? `there is no ${path} here`
+            : `${path} may not be opened`,
         cure: absent
           ? `modprobe ${module}; a kernel without ${option} has none, and a container shows it only where it was told to`
           : 'run it with sudo, outside a container',

@@ -5,6 +5,7 @@
  */
 import fs from 'node:fs';
 import net from 'node:net';
+import { dirname } from 'node:path';
 
 import { HwcryptError } from '../../errors.js';
 import { printable, systemMessage } from '../../files/io.js';
@@ -63,7 +64,8 @@ export async function listen(
         `cannot listen at ${name}: the path has ${bytes} bytes, and a socket's has ${MAX_SOCKET_BYTES} at most`,
       );
     }
-    await removeStale(socket);
+    const problem = await placeProblem(socket);
+    if (problem !== undefined) throw new HwcryptError('OUTPUT_FILE', `cannot listen at ${name}: ${problem}`);
   }
   // Only the owner may connect, from the moment that it is there.
   const umask = process.umask(ONLY_OWNER);
@@ -95,9 +97,13 @@ export async function listen(
 }
 
 /** A socket at which nobody listens is what a killed server left. */
-async function removeStale(path: string): Promise<void> {
+async function placeProblem(path: string): Promise<string | undefined> {
+  const directory = dirname(path);
+  // Node calls that "permission denied".
+  if (!fs.existsSync(directory)) return `there is no directory ${printable(directory)}`;
   const stat = fs.lstatSync(path, { throwIfNoEntry: false });
-  if (!stat?.isSocket()) return;
+  if (!stat) return undefined;
+  if (!stat.isSocket()) return 'something is there that is no socket';
   const refused = await new Promise<boolean>((resolve) => {
     const probe = net.connect(path);
     probe.once('connect', () => {
@@ -107,4 +113,5 @@ async function removeStale(path: string): Promise<void> {
     probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'));
   });
   if (refused) fs.unlinkSync(path);
+  return undefined;
 }

@@ -1,7 +1,8 @@
 /** What a disk should have, by the texts of machines of all kinds. Figures are made, so that what should come out is known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLAN_SCHEMA, rateOf } from '#src/planning/index.js';
+import { gatherFacts } from '#src/doctor/index.js';
+import { contradictions, makePlan, PLAN_SCHEMA, rateOf } from '#src/planning/index.js';
 import { planJsonText, planText } from '#src/report/plan.js';
 import { conform } from '#src/schema.js';
 import {
@@ -445,4 +446,24 @@ test('a device’s name is pasted into a shell and stays one word', () => {
   for (const command of [...commandsOf(plan, 'format'), ...commandsOf(plan, 'open')])
     assert.ok(command.includes("'/dev/it'\\''s; reboot'"), command);
   assert.ok(commandsOf(planned([PC], { device: '-x' }), 'format')[0]!.endsWith(' ./-x'));
+});
+
+test('read and write of a line come from one text, and texts of two machines are told', () => {
+  const texts = [
+    ['slow', `Linux version 5.15.1 (x)\n${cryptsetupBenchmark(['aes-xts', 256, 20, 9])}`],
+    ['fast', `Linux version 6.6.1 (x)\n${cryptsetupBenchmark(['aes-xts', 256, 18, 90])}`],
+  ] as const;
+  const facts = gatherFacts(texts.map(([name, text]) => ({ name, text })));
+  const { read, write } = row(makePlan({ facts, here: false }), 'aes-xts-plain64', 256, 4096);
+  assert.equal(read?.quote.source, 'slow');
+  assert.equal(write?.quote.source, 'slow');
+  assert.match(read?.quote.text ?? '', /9\.0 MiB\/s as printed, .* corrected/);
+  const notes = contradictions(texts.map(([name, text]) => ({ name, facts: gatherFacts([{ name, text }]) })));
+  assert.ok(notes.some((note) => /differ in its kernel: 5\.15\.1 \(slow\), 6\.6\.1 \(fast\)/.test(note)));
+  assert.ok(
+    notes.some((note) => /^the benchmarks contradict each other.* \(slow\) and .* \(fast\)/.test(note)),
+  );
+  const [, text] = texts[0];
+  const twice = ['a', 'b'].map((name) => ({ name, facts: gatherFacts([{ name, text }]) }));
+  assert.deepEqual(contradictions(twice), []);
 });

@@ -17,6 +17,7 @@ import { Device } from '../../../luks/device.js';
 import { readHeader } from '../../../luks/header/read.js';
 import { MIN_ROUNDS } from '../../../luks/keyslot/cost.js';
 import { kdfLimits } from '../../../luks/keyslot/kdf.js';
+import { isWeak } from '../../../planning/index.js';
 import { Router } from '../../../routing/router.js';
 import { hashOf, KDF_OPTIONS, KDF_RULES, kdfCostOf } from '../../kdf.js';
 import type { CommandSpec, Given } from '../../options.js';
@@ -66,10 +67,13 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   const size = sizeOf(given, 'size');
   const dataOffset = sizeOf(given, 'offset') ?? (detached === undefined ? DEFAULT_OFFSET : 0);
   const metadataBytes = detached === undefined ? Math.min(dataOffset, DEFAULT_OFFSET) : DEFAULT_OFFSET;
+  const sectorBytes = given.number('sector-size', 512, 4096) ?? DEFAULT_SECTOR_BYTES;
+  if (![512, 1024, 2048, 4096].includes(sectorBytes))
+    throw new HwcryptError('USAGE', `--sector-size takes 512, 1024, 2048 or 4096, not ${sectorBytes}`);
   const shape = {
     encryption: given.get('cipher') ?? DEFAULT_CIPHER,
     keyBits: given.number('key-size', 8, 4096) ?? DEFAULT_KEY_BITS,
-    sectorBytes: given.number('sector-size', 512, 4096) ?? DEFAULT_SECTOR_BYTES,
+    sectorBytes,
     hash: hashOf(given),
     label: given.get('label') ?? '',
     subsystem: given.get('subsystem') ?? '',
@@ -87,6 +91,10 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
   const held = hold(new Set([target, image]));
   try {
     refuseContent(target, given);
+    if (isWeak(shape.encryption))
+      writeError(
+        `hwcrypt: luks format: ${shape.encryption} gives away what lies on the disk: aes-xts-plain64 does not`,
+      );
     const cost = await kdfCostOf(given, shape.keyBits / 8);
     const passphrases = await passphrasesOf(given, image);
     try {

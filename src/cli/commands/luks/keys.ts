@@ -30,11 +30,13 @@ export const NEW_KEY_OPTIONS: readonly OptionSpec[] = [
 
 export const NEW_KEY_RULES: readonly Rule[] = [{ of: '--new-pass', beside: ['--new-key-file'] }];
 
+const NEW_ELSEWHERE = '--new-pass file:NAME, env:NAME, fd:N or stdin, or --new-key-file FILE';
+
 export async function newPassphraseOf(given: Given, name: string): Promise<Buffer> {
   const file = given.get('new-key-file');
   if (file !== undefined) return fromWholeFile(file, 0, undefined);
   const source = given.get('new-pass');
-  return source === undefined ? await fromTerminal(`new ${name}`, true) : fromPass(source);
+  return source === undefined ? await fromTerminal(`new ${name}`, true, NEW_ELSEWHERE) : fromPass(source);
 }
 
 /** Opens the header of an image (or a file that is only a header) for a change. */
@@ -42,6 +44,7 @@ export async function changing<T>(
   given: Given,
   image: string,
   work: (device: Device, header: Luks2Header, unlocked: Unlocked, context: KeyContext) => Promise<T> | T,
+  ask: () => Promise<Buffer> = passphraseOf(given, image),
 ): Promise<T> {
   const context: KeyContext = {
     router: new Router(routingOf(given)),
@@ -51,7 +54,7 @@ export async function changing<T>(
   try {
     const options = {
       ...context,
-      passphrase: passphraseOf(given, image),
+      passphrase: ask,
       keyslot: given.number('key-slot', 0, 31),
     };
     return await withKey(device, options, (header, unlocked) => work(device, header, unlocked, context));

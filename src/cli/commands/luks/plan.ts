@@ -16,6 +16,7 @@ import { importResults } from '../../../interop/index.js';
 import { Device } from '../../../luks/device.js';
 import {
   type CurrentVolume,
+  contradictions,
   currentOf,
   type DiskFacts,
   makePlan,
@@ -105,7 +106,10 @@ async function run(given: Given, operands: readonly string[]): Promise<number | 
       `nothing in ${operands.join(', ')} is known: neither a bundle of hwcrypt probe nor a benchmark or a listing that is read here`,
     );
   }
-  const notes: string[] = [];
+  const notes: string[] =
+    texts.length > 1
+      ? [...contradictions(texts.map((text) => ({ name: text.name, facts: gatherFacts([text]) })))]
+      : [];
   const interruption = new Interruption();
   try {
     if (given.has('measure')) sets.push(...(await measured(interruption.signal)));
@@ -170,6 +174,8 @@ async function targetOf(path: string): Promise<Target> {
   if (path !== '-' && !isText(path)) {
     const device = Device.open(path);
     try {
+      if (device.bytes === 0)
+        throw new HwcryptError('INPUT_FILE', `${device.name} is empty: there is nothing in it to plan for`);
       return {
         image: path,
         current: currentOf(device),

@@ -35,7 +35,7 @@ async function run(given: Given, operands: readonly string[]): Promise<undefined
     if (room < 0 || (input.seekable && (input.size as number) > room)) {
       throw new HwcryptError(
         'USAGE',
-        `${input.name} does not fit: the plaintext has ${volume.bytes} bytes, ${Math.max(0, room)} of them from ${offset} on`,
+        `${input.name}${input.seekable ? `, ${input.size} bytes,` : ''} does not fit: the plaintext has ${volume.bytes} bytes, ${Math.max(0, room)} of them from ${offset} on`,
       );
     }
     if (input.seekable) {
