@@ -10,6 +10,7 @@ import {
 } from '../bench/comparison/index.js';
 import { judgeHardware } from '../drivers/hardware.js';
 import { CRYPTO_ALG } from '../linux/netlink.js';
+import { moduleName } from '../linux/proc.js';
 import { ENGINES, type Engine, engineOf } from './engines.js';
 import { candidates, hardwareEntries, type KernelEntry, winner } from './facts/algorithms.js';
 import type { Device } from './facts/devices.js';
@@ -188,6 +189,11 @@ export function engineEntry({ facts }: Case, algorithm: string): KernelEntry | u
 }
 
 /** `EIP93`, or `EIP93 and CAAM`. */
+/** The module of an engine's driver that is loaded, by the texts. */
+export function loadedModule({ modules }: Facts, engine: Engine): string | undefined {
+  return engine.modules.map(moduleName).find((module) => modules.loaded.has(module));
+}
+
 export function engineNamesText({ engineNames }: Case): string {
   return listed(engineNames.slice(0, 3));
 }

@@ -260,7 +260,11 @@ function troubleOf(line: DocumentLine, document: Document): LogTrouble | undefin
   }
   const errno = /\b(?:error|err|ret|rc|returned)\b[:= ]{0,3}-(\d{1,3})\b|: -(\d{1,3})$/.exec(text);
   const number = errno ? { errno: Number(errno[1] ?? errno[2]) } : {};
-  if (PROBE.test(text)) {
+  // A package manager's trouble is not a driver's.
+  if (
+    PROBE.test(text) &&
+    !/\b(?:opkg|apk|apt|dpkg)\b|pkg_[a-z]+|\bkmod-[\w-]+:?$|cannot find dependency/.test(text)
+  ) {
     const engine = engineSpeaking(text);
     if (engine) return { kind: 'probe', subject: engine.name, ...number, quote: quote() };
     // An engine that no table knows: its driver's name says what it is.

@@ -95,7 +95,8 @@ const MESSAGES: readonly (readonly [MessageCode, RegExp])[] = [
   ],
   [
     'DM_TARGET',
-    /\bcrypt: unknown target type|Cannot initialize device-mapper\b|\/dev\/mapper\/control: open failed|Is dm_mod kernel module loaded/,
+    // Whoever may not open it cannot tell whether it is there.
+    /\bcrypt: unknown target type|Cannot initialize device-mapper\b(?!.*(?:non-root|root user))|\/dev\/mapper\/control: open failed(?!.*(?:Permission denied|Operation not permitted))|Is dm_mod kernel module loaded/,
   ],
   ['DM_OPTION', /\bcrypt: Invalid feature arguments|\bcrypt: Invalid number of feature args/],
   [

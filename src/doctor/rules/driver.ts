@@ -1,7 +1,7 @@
 /** Is there an engine, does its driver work, and does the kernel use it? */
 import { judgeHardware } from '../../drivers/hardware.js';
 import { moduleName, rulesFor } from '../../linux/proc.js';
-import { type Case, engineEntry, engineNamesText, listed, usedFor } from '../case.js';
+import { type Case, engineEntry, engineNamesText, listed, loadedModule, usedFor } from '../case.js';
 import { loadDriver } from '../cures.js';
 import { behind, candidates, isHardware, type KernelEntry } from '../facts/algorithms.js';
 import type { Quote } from '../facts/document.js';
@@ -172,7 +172,7 @@ const notLoaded: Rule = {
       const blockers = engine.modules.flatMap((module) =>
         rulesFor(facts.modules.rules, module).map((rule) => (rule as typeof rule & { quote: Quote }).quote),
       );
-      const loaded = engine.modules.map(moduleName).find((module) => facts.modules.loaded.has(module));
+      const loaded = loadedModule(facts, engine);
       const file = engine.modules.map(moduleName).find((module) => facts.modules.files.has(module));
       const evidence = [quote, ...blockers, ...(file === undefined ? [] : [facts.modules.files.get(file)!])];
       if (disabled) {

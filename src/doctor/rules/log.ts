@@ -1,5 +1,5 @@
 /** What the kernel's log tells of engines: crashes, errors of work, tests that say nothing, and a driver that started. */
-import { listed } from '../case.js';
+import { listed, loadedModule } from '../case.js';
 import { ENGINES } from '../engines.js';
 import type { Rule } from '../finding.js';
 
@@ -142,7 +142,39 @@ const started: Rule = {
   },
 };
 
-export const logRules: readonly Rule[] = [crashed, faults, notBuilt, started];
+const loaded: Rule = {
+  id: 'engine-module-loaded',
+  topic: 'driver',
+  about:
+    'the module of an engine’s driver is loaded; whether it found its device and is used the text does not show',
+  examine: ({ facts, hardware, cpuAes }) => {
+    const told = facts.devices.devices.length > 0 || facts.devices.troubles.length > 0;
+    if (told || hardware.length > 0 || facts.kernel.complete) return [];
+    const engine = ENGINES.find((one) => loadedModule(facts, one) !== undefined);
+    const module = engine && loadedModule(facts, engine);
+    if (!engine || module === undefined) return [];
+    return [
+      {
+        kind: cpuAes.length > 0 ? 'fine' : 'advice',
+        weight: 24,
+        sureness: 'likely',
+        verdict: `The driver of the ${engine.name} (${module}) is loaded; whether it works and anybody uses it these texts do not show`,
+        details: [
+          'A module can be loaded and find no device, be outranked, or lack the mode that is asked for: XTS for disks, GCM for TLS.',
+        ],
+        evidence: [facts.modules.loaded.get(module)!],
+        steps: [
+          {
+            text: 'See what it registered, and who is first for the cipher that you use',
+            commands: ['cat /proc/crypto', 'dmesg | grep -i -e crypto -e "alg:"'],
+          },
+        ],
+      },
+    ];
+  },
+};
+
+export const logRules: readonly Rule[] = [crashed, faults, notBuilt, started, loaded];
 
 /** Plain words for the error numbers with which drivers of devices fail. */
 export function errnoText(errno: number | undefined): string | undefined {

@@ -1,4 +1,5 @@
 /** Where a text shows little: what is known of the chip that it names, what a key chip is, and what to give the doctor instead. */
+import { loadedModule } from '../case.js';
 import { loadDriver } from '../cures.js';
 import { ENGINES } from '../engines.js';
 import type { Rule } from '../finding.js';
@@ -12,6 +13,12 @@ const chipNamed: Rule = {
     if (!chip || hardware.length > 0 || facts.devices.devices.length > 0 || facts.kernel.complete) return [];
     const { name, aes } = chip.value;
     const engine = ENGINES.find(({ id }) => id === chip.value.engine);
+    // What is there, or was tried, is told of by other rules; to install it again would be no advice.
+    if (
+      engine &&
+      (loadedModule(facts, engine) || facts.devices.troubles.some(({ subject }) => subject === engine.name))
+    )
+      return [];
     const cpu = aes ? 'its CPU has AES instructions' : 'its CPU has no AES instructions';
     return [
       {

@@ -164,3 +164,34 @@ test('the log as dmesg -T, logread and journalctl print it', () => {
     assert.equal(diagnosed(before + line).findings[0]?.id, 'engine-started', before);
   assert.ok(!ids(`I read of ${line}`, 'Linux version 6.6.1').includes('engine-started'), 'a sentence');
 });
+
+test('a driver that is loaded is not to be installed; lsmod alone says no more than that', () => {
+  const lsmod = 'Module                  Size  Used by\ncrypto_hw_eip93        40960  4\n';
+  const [first] = diagnosed(lsmod).findings;
+  assert.equal(first!.id, 'engine-module-loaded');
+  assert.match(first!.verdict, /The driver of the EIP93 \(crypto_hw_eip93\) is loaded/);
+  const both = diagnosed(`system type : MediaTek MT7621 ver:1 eco:3\n${lsmod}`);
+  assert.doesNotMatch(JSON.stringify(both.findings), /opkg install kmod-crypto-hw-eip93/);
+  assert.ok(
+    !ids('Module                  Size  Used by\nusbcore 40960 4\n').includes('engine-module-loaded'),
+  );
+  assert.ok(!ids(lsmod, procCrypto(...EIP93)).includes('engine-module-loaded'));
+});
+
+test('a package that cannot be installed is no driver that failed to start', () => {
+  const opkg =
+    ' * pkg_hash_check_unresolved: cannot find dependency kernel (= 5.15.150-1-5f2e1a) for kmod-crypto-hw-eip93';
+  assert.ok(!ids(opkg).includes('driver-failed-to-start'));
+  assert.ok(ids(opkg).includes('package-for-other-kernel'));
+  assert.ok(
+    ids('[    3.1] mtk-eip93: probe of 1e004000.crypto failed with error -12').includes(
+      'driver-failed-to-start',
+    ),
+  );
+});
+
+test('what may not be opened is not said to be missing', () => {
+  const line = (why: string): string => `/dev/mapper/control: open failed: ${why}`;
+  assert.ok(!ids(line('Permission denied'), procCrypto(...EIP93)).includes('dm-crypt-cannot'));
+  assert.ok(ids(line('No such device')).includes('dm-crypt-cannot'));
+});
