@@ -91,9 +91,12 @@ export function largerSectors(cipher?: string): Step[] {
   return [
     {
       text: 'With a backup at hand; the file system must have blocks of 4096 bytes or more, and device and offset must be multiples of 4096',
+      commands: ['cryptsetup reencrypt --sector-size 4096 DEVICE'],
+    },
+    {
+      text: 'Instead, for a new disk and no other, since everything on it is lost',
       commands: [
-        'cryptsetup reencrypt --sector-size 4096 DEVICE',
-        `cryptsetup luksFormat --type luks2 --sector-size 4096${cipher === undefined ? '' : ` -c ${cipher}`} DEVICE   # a new disk: everything on it is lost`,
+        `cryptsetup luksFormat --type luks2 --sector-size 4096${cipher === undefined ? '' : ` -c ${cipher}`} DEVICE`,
       ],
     },
     {

@@ -156,6 +156,8 @@ function subject({ subject, series }: Group, sets: readonly ResultSet[]): Subjec
 }
 
 function placeOf(series: Series, run: Run, set: ResultSet): Place {
+  // OpenSSL's own code is called by its name, whatever engine there is.
+  if (series.points.some(({ doubts }) => doubts.some(({ code }) => code === 'NOT_EVP'))) return 'software';
   if (run.engine) return run.engine.loaded === 'no' ? 'software' : 'offloaded';
   if (series.driver === 'afalg' || series.driver === 'cryptodev' || series.engine !== undefined)
     return 'offloaded';
@@ -177,8 +179,7 @@ function placeOf(series: Series, run: Run, set: ResultSet): Place {
   if (set.tool === 'openssl speed' && series.driverHint === undefined && costsLikeAnEngine(series))
     return 'offloaded';
   // User time that stands still while the clock runs: somebody else did the work.
-  if (run.doubts.some(({ code }) => code === 'CPU_TIME_DIVISOR') || series.points.some(divided))
-    return 'offloaded';
+  if (series.points.some(divided)) return 'offloaded';
   return set.tool === 'openssl speed' || set.tool === 'sbc-bench' ? 'software' : 'unknown';
 }
 
@@ -195,8 +196,9 @@ export function costsLikeAnEngine({ points }: Series): boolean {
   return smallNs > ENGINE_FIXED_NS && large.bytesPerSecond > small.bytesPerSecond * ENGINE_GROWTH;
 }
 
-const divided = ({ doubts }: Series['points'][number]): boolean =>
-  doubts.some(({ code }) => code === 'CPU_TIME_DIVISOR');
+/** By the figure's own count and seconds; that -elapsed was left out alone says nothing of who worked. */
+const divided = ({ measurement }: Series['points'][number]): boolean =>
+  measurement.doubts.some(({ code }) => code === 'CPU_TIME_DIVISOR');
 
 function quoteOf(set: ResultSet, run: Run, series: Series): Quote {
   const largest = series.points.at(-1);

@@ -300,6 +300,8 @@ const alone: Rule = {
     }
     const plain = curves.find(({ curve }) => curve.place === 'software');
     if (!plain || subject.softwareRate === undefined || subject.cpuAes.length > 0) return [];
+    // Whoever asked for one in vain is told so by another rule.
+    if (plain.curve.run.engine !== undefined) return [];
     return [
       {
         kind: 'fine',

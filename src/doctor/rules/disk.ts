@@ -60,7 +60,9 @@ const smallSectors: Rule = {
     const instructions = subject.cpuAes.length > 0 && !engine;
     const offloaded = subject.pairs[0];
     const gain = engine && offloaded ? sectorsText(offloaded.offloaded, offloaded.software) : undefined;
-    const table = facts.disks.block.find(({ physicalBytes }) => physicalBytes >= 4096);
+    // Which disk the mapping lies on the texts seldom tell, so it must be true of all.
+    const { block } = facts.disks;
+    const large = block.length > 0 && block.every(({ physicalBytes }) => physicalBytes >= 4096);
     return [
       {
         kind: 'advice',
@@ -71,18 +73,14 @@ const smallSectors: Rule = {
           : `Your disk has encryption sectors of 512 bytes: sectors of 4096 would be an eighth of the requests${instructions ? ', which with AES instructions brings some 5 to 30 %' : ''}`,
         details: [
           'dm-crypt encrypts each sector as a request of its own. An engine costs the same for a small one as for a large one before the first byte is done.',
-          ...(table
-            ? [
-                `${table.name} itself has physical sectors of ${table.physicalBytes} bytes, so nothing is torn by it.`,
-              ]
-            : [
-                'A device with physical sectors of 512 bytes may leave a torn sector of 4096 behind when the power goes.',
-              ]),
+          large
+            ? 'All disks here write 4096 bytes at once, so that a power cut tears none of such sectors.'
+            : 'A device with physical sectors of 512 bytes may leave a torn sector of 4096 behind when the power goes: see /sys/block/DISK/queue/physical_block_size of the one that it lies on.',
         ],
         evidence: [
           ...small.slice(0, 2).map(({ quote }) => quote),
           ...(used ? [used.quote] : []),
-          ...(table ? [table.quote] : []),
+          ...(large ? block.slice(0, 1).map(({ quote }) => quote) : []),
         ],
         steps: largerSectors(),
         ...(gain === undefined ? {} : { gain }),

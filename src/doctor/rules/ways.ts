@@ -9,7 +9,7 @@ import type { QuotedRule } from '../facts/modules.js';
 import type { Found, Rule, Step } from '../finding.js';
 
 const CVE = 'CVE-2026-31431 (“Copy Fail”, a local user becomes root through algif_aead)';
-const DEPRECATED = 'AF_ALG is deprecated from Linux 7.2 on: what can go another way should';
+const DEPRECATED = 'AF_ALG is deprecated from Linux 7.2 on: what can go another way should.';
 
 const message = ({ facts }: Case, ...codes: MessageCode[]): Message | undefined =>
   facts.messages.find(({ code }) => codes.includes(code));

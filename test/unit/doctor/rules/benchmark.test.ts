@@ -141,3 +141,21 @@ test('labels that deny an engine are software’s', () => {
   assert.equal(ids(head + own + handed)[0], 'engine-worth-it');
   assert.ok(!ids(head + handed + handed.replace('with', 'my')).includes('engine-worth-it'));
 });
+
+test('without -evp no curve is an engine’s, and an engine that was asked for in vain was asked for', () => {
+  const rows = [
+    'type             16 bytes     64 bytes    256 bytes   1024 bytes   8192 bytes  16384 bytes',
+    'aes-128-cbc       6430.62k     7734.27k     8165.80k     8273.92k     8308.05k     8306.69k',
+  ].join('\n');
+  const bare = rows.replace('aes-128-cbc ', 'aes-128 cbc ');
+  const without = diagnosed(`$ openssl speed aes-128-cbc\nOpenSSL 1.1.1n  15 Mar 2022\n${bare}\n`);
+  assert.equal(without.findings[0]!.id, 'benchmark-without-evp');
+  assert.doesNotMatch(JSON.stringify(without.findings), /software’s are missing/);
+  const vain = diagnosed(
+    `$ openssl speed -evp aes-128-cbc -engine devcrypto\ninvalid engine "devcrypto"\nOpenSSL 1.1.1n  15 Mar 2022\n${rows}\n`,
+  );
+  assert.equal(vain.findings[0]!.id, 'engine-not-loaded');
+  assert.doesNotMatch(JSON.stringify(vain.findings), /nothing in the text asked for an engine/);
+  const none = diagnosed(`$ openssl speed -evp aes-128-cbc\nOpenSSL 1.1.1n  15 Mar 2022\n${rows}\n`);
+  assert.match(JSON.stringify(none.findings), /nothing in the text asked for an engine/);
+});
