@@ -5,10 +5,9 @@ import type { Diagnosis, Finding } from '../../doctor/index.js';
 import { machineLine, quoteText, SYSTEM_NAMES } from '../diagnosis.js';
 import { barGroups, barSection, isSingleSize } from './bars.js';
 import { openCanvas } from './canvas.js';
-import { downloadLink, embed, Places } from './data.js';
+import { downloadLink, embed } from './data.js';
 import { type Html, html } from './markup.js';
-import { Notes } from './notes.js';
-import type { Parts } from './parts.js';
+import { partsOf } from './parts.js';
 import { shell } from './shell.js';
 import { subjectSection } from './subject.js';
 import { say } from './words.js';
@@ -57,13 +56,7 @@ async function chartsOf(sets: readonly ResultSet[]): Promise<Html[]> {
   );
   if (comparisons.length === 0) return [];
   const canvas = await openCanvas();
-  const parts: Parts = {
-    sets,
-    labels,
-    places: new Places(sets),
-    notes: new Notes(),
-    runOf: ({ set, run }) => sets[set]!.runs[run]!,
-  };
+  const parts = partsOf(sets, labels);
   // Two of a kind beside each other are what a verdict rests on.
   const curves = comparisons
     .filter((own) => !isSingleSize(own))

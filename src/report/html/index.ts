@@ -25,12 +25,11 @@ import {
   relabelled,
 } from './bars.js';
 import { openCanvas } from './canvas.js';
-import { downloadLink, embed, Places } from './data.js';
+import { downloadLink, embed } from './data.js';
 import { detailsTable } from './details.js';
 import { kdfSection } from './kdf.js';
 import { type Html, html, shorten } from './markup.js';
-import { Notes } from './notes.js';
-import type { Parts } from './parts.js';
+import { type Parts, partsOf } from './parts.js';
 import { shell } from './shell.js';
 import { subjectSection } from './subject.js';
 import { heading, say } from './words.js';
@@ -49,13 +48,7 @@ export async function reportPage(sets: readonly ResultSet[], options: ReportOpti
   const canvas = await openCanvas();
   const labels = options.labels ?? setLabels(sets.map(({ source }) => source));
   const comparisons = compare(sets, { ...options, labels }).filter(options.only ?? (() => true));
-  const parts: Parts = {
-    sets,
-    labels,
-    places: new Places(sets),
-    notes: new Notes(),
-    runOf: ({ set, run }) => sets[set]!.runs[run]!,
-  };
+  const parts = partsOf(sets, labels);
   const curves = comparisons.filter((own) => hasFigures(own) && !isSingleSize(own));
   const bars = barGroups(comparisons.filter(isSingleSize));
   const without = comparisons.filter((own) => !hasFigures(own));

@@ -1,8 +1,8 @@
 /** What the sections of one page share. Room `report`. */
 import type { Series } from '../../bench/comparison/index.js';
 import type { ResultSet, Run } from '../../bench/model.js';
-import type { Places } from './data.js';
-import type { Notes } from './notes.js';
+import { Places } from './data.js';
+import { Notes } from './notes.js';
 
 export interface Parts {
   readonly sets: readonly ResultSet[];
@@ -11,4 +11,14 @@ export interface Parts {
   readonly places: Places;
   readonly notes: Notes;
   runOf(series: Series): Run;
+}
+
+export function partsOf(sets: readonly ResultSet[], labels: readonly string[]): Parts {
+  return {
+    sets,
+    labels,
+    places: new Places(sets),
+    notes: new Notes(),
+    runOf: ({ set, run }) => sets[set]!.runs[run]!,
+  };
 }
