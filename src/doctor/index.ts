@@ -9,7 +9,7 @@
  */
 export { type Diagnosis, diagnose, diagnoseFacts } from './diagnose.js';
 export type { Quote, Source } from './facts/document.js';
-export { type Facts, gatherFacts } from './facts/index.js';
+export { type Facts, gatherFacts, joinFacts, readText } from './facts/index.js';
 export type { System } from './facts/machine.js';
 export type { Finding, Kind, Rule, Step, Sureness, Topic } from './finding.js';
 export {

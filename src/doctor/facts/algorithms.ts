@@ -136,6 +136,10 @@ export function aesModes(entries: readonly KernelEntry[]): Map<string, 'whole' |
   return modes;
 }
 
+/** Is it AES in portable C, whatever instructions the CPU has? */
+export const isPortableAes = ({ driver }: Pick<KernelEntry, 'driver'>): boolean =>
+  /aes-(?:generic|fixed-time|lib)\b/.test(driver);
+
 /** What stands behind a driver in words: `NEON or cryptography instructions of an Arm CPU`. */
 export function behind({ verdict, driver }: Pick<KernelEntry, 'verdict' | 'driver'>): string {
   if (verdict.engine !== undefined) return verdict.engine;

@@ -36,24 +36,30 @@ export interface Facts {
   readonly understood: boolean;
 }
 
-export function gatherFacts(sources: readonly Source[]): Facts {
-  const read = sources.map((source) => {
-    const document = new Document(source);
-    return {
-      document,
-      machine: readMachine(document),
-      kernel: readAlgorithms(document),
-      modules: readModules(document),
-      devices: readDevices(document),
-      ways: readUserWays(document),
-      openssl: readOpenssl(document),
-      disks: readDisks(document),
-      messages: readMessages(document),
-      results: readResults(document),
-      vpn: readVpn(document),
-      secrets: readSecrets(document),
-    };
-  });
+/** What one text says, before it is put together with the others'. */
+export type TextFacts = ReturnType<typeof readText>;
+
+export function readText(source: Source) {
+  const document = new Document(source);
+  return {
+    document,
+    machine: readMachine(document),
+    kernel: readAlgorithms(document),
+    modules: readModules(document),
+    devices: readDevices(document),
+    ways: readUserWays(document),
+    openssl: readOpenssl(document),
+    disks: readDisks(document),
+    messages: readMessages(document),
+    results: readResults(document),
+    vpn: readVpn(document),
+    secrets: readSecrets(document),
+  };
+}
+
+export const gatherFacts = (sources: readonly Source[]): Facts => joinFacts(sources.map(readText));
+
+export function joinFacts(read: readonly TextFacts[]): Facts {
   const first = <T extends object>(parts: readonly T[]): T => Object.assign({}, ...parts.toReversed()) as T;
   const facts = {
     sources: read.map(({ document }) => ({

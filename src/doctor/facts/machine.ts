@@ -146,3 +146,8 @@ function systemOf({ text, section }: DocumentLine): System | undefined {
 export function kernelAtLeast({ kernel }: Machine, major: number, minor: number): boolean {
   return atLeast(kernel?.value, major, minor);
 }
+
+/** The same, and true where it is not known. */
+export function kernelMayBe(machine: Machine, major: number, minor: number): boolean {
+  return machine.kernel === undefined || kernelAtLeast(machine, major, minor);
+}

@@ -188,6 +188,37 @@ const ENGINE_FIXED_NS = 8000;
 /** Software's 16 KiB requests are at most some ten times as fast as its 16-byte ones. */
 const ENGINE_GROWTH = 25;
 
+/** A row of `cryptsetup benchmark`'s table, with the run that it is of. */
+export interface TableRow {
+  readonly source: string;
+  readonly run: Run;
+  readonly row: Measurement;
+}
+
+export const tableRows = ({ sets }: Results): TableRow[] =>
+  sets
+    .filter(({ tool }) => tool === 'cryptsetup benchmark')
+    .flatMap(({ source, runs }) =>
+      runs.flatMap((run) => run.measurements.map((row) => ({ source, run, row }))),
+    );
+
+/** Is the row of that cipher and key, as the table has them: `aes-cbc 256`? */
+export const isTableRow = (
+  { row }: Pick<TableRow, 'row'>,
+  name: string,
+  operation: 'encrypt' | 'decrypt',
+): boolean => `${row.algorithmText} ${row.keyBits}` === name && row.operation === operation;
+
+/** A rate, and the line that it stands in. @param name what the row is called where it is quoted */
+export function tableRate(
+  { source, row }: TableRow,
+  name: string,
+): { readonly value: number; readonly quote: Quote } | undefined {
+  const value = row.bytesPerSecond;
+  if (value === undefined) return undefined;
+  return { value, quote: { source, line: row.line ?? 0, text: `${name}: ${megabytesPerSecond(value)}` } };
+}
+
 /** OpenSSL was not asked for an engine, and yet each request costs as much as one: a configuration hands everything over. */
 export function costsLikeAnEngine({ points }: Series): boolean {
   const [small, large] = [points[0], points.at(-1)];

@@ -5,7 +5,14 @@ import { roughSize, times } from '../../bench/units.js';
 import { type Case, type CurvePair, engineNamesText } from '../case.js';
 import { MEASURE } from '../cures.js';
 import type { Quote } from '../facts/document.js';
-import { type Curve, measurements, megabytesPerSecond } from '../facts/results.js';
+import {
+  type Curve,
+  isTableRow,
+  measurements,
+  megabytesPerSecond,
+  tableRate,
+  tableRows,
+} from '../facts/results.js';
 import type { Found, Rule } from '../finding.js';
 import { costText, WORKLOADS, workloadsText } from '../prediction.js';
 
@@ -320,26 +327,12 @@ const suggests: Rule = {
   about: 'CBC much faster than XTS in cryptsetup benchmark: the sign of an engine that has only CBC',
   examine: (subject) => {
     if (subject.hardware.length > 0 || subject.cpuAes.length > 0) return [];
-    const rows = subject.facts.results.sets
-      .filter(({ tool }) => tool === 'cryptsetup benchmark')
-      .flatMap(({ source, runs }) => runs.flatMap((run) => run.measurements.map((row) => ({ row, source }))));
-    const rate = (name: string, operation: string): { value: number; quote: Quote } | undefined => {
+    const rows = tableRows(subject.facts.results);
+    const rate = (name: string, operation: 'encrypt' | 'decrypt'): ReturnType<typeof tableRate> => {
       const found = rows.find(
-        ({ row }) =>
-          `${row.algorithmText} ${row.keyBits}` === name &&
-          row.operation === operation &&
-          row.bytesPerSecond !== undefined,
+        (one) => isTableRow(one, name, operation) && one.row.bytesPerSecond !== undefined,
       );
-      return (
-        found && {
-          value: found.row.bytesPerSecond!,
-          quote: {
-            source: found.source,
-            line: found.row.line ?? 0,
-            text: `${name}b: ${megabytesPerSecond(found.row.bytesPerSecond!)}`,
-          },
-        }
-      );
+      return found && tableRate(found, `${name}b`);
     };
     // XTS with 256 bits is AES-128: in software it is never slower than CBC with AES-256.
     const [cbc, xts, cbcBack, xtsBack] = [
@@ -424,8 +417,7 @@ const beforeAfter: Rule = {
       name: string,
     ): { value: number; line: number } | undefined => {
       const row = run.measurements.find(
-        ({ algorithmText, keyBits, operation, status }) =>
-          `${algorithmText} ${keyBits}` === name && operation === 'encrypt' && status === 'ok',
+        (one) => isTableRow({ row: one }, name, 'encrypt') && one.status === 'ok',
       );
       return row?.bytesPerSecond === undefined
         ? undefined

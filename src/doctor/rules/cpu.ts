@@ -1,8 +1,7 @@
 /** The CPU itself: whether it needs help at all, and whether the kernel uses what it has. */
 import { type Case, engineNamesText, usedFor } from '../case.js';
-import { behind } from '../facts/algorithms.js';
-import type { Quote } from '../facts/document.js';
-import { megabytesPerSecond } from '../facts/results.js';
+import { behind, isPortableAes } from '../facts/algorithms.js';
+import { isTableRow, megabytesPerSecond, tableRate, tableRows } from '../facts/results.js';
 import type { Rule } from '../finding.js';
 
 /** The kernel's code for AES instructions, by family. `signs`: how /proc/cpuinfo calls the flags, and `uname -m`; RISC-V's module is there from Linux 6.9 on. */
@@ -44,13 +43,7 @@ const unused: Rule = {
     const { aes } = facts.machine;
     const winner =
       usedFor(subject, 'xts(aes)') ?? usedFor(subject, 'cbc(aes)') ?? usedFor(subject, 'ecb(aes)');
-    if (
-      !aes?.value ||
-      !winner ||
-      winner.verdict.hardware !== 'no' ||
-      !/aes-(?:generic|fixed-time|lib)\b/.test(winner.driver)
-    )
-      return [];
+    if (!aes?.value || !winner || winner.verdict.hardware !== 'no' || !isPortableAes(winner)) return [];
     const own = families(subject);
     const engine = facts.openssl.sessions.some(({ verdict }) => verdict.hardware === 'yes');
     const several = own.length > 1;
@@ -119,37 +112,23 @@ const enough: Rule = {
   },
 };
 
-/** Rates of cryptsetup's table, in bytes a second. */
-function benchmarkRate({ facts }: Case, name: string): { value: number; quote: Quote } | undefined {
-  for (const { source, tool, runs } of facts.results.sets) {
-    if (tool !== 'cryptsetup benchmark') continue;
-    for (const row of runs.flatMap(({ measurements }) => measurements)) {
-      if (row.algorithmText !== name || row.status !== 'ok' || row.bytesPerSecond === undefined) continue;
-      const value = row.bytesPerSecond;
-      return {
-        value,
-        quote: { source, line: row.line ?? 0, text: `${name}: ${megabytesPerSecond(value)}` },
-      };
-    }
-  }
-  return undefined;
+/** What cryptsetup's table has for a cipher, be the key what it may. */
+function benchmarkRate({ facts }: Case, name: string): ReturnType<typeof tableRate> {
+  const found = tableRows(facts.results).find(
+    ({ row }) => row.algorithmText === name && row.status === 'ok' && row.bytesPerSecond !== undefined,
+  );
+  return found && tableRate(found, name);
 }
 
 /** CBC well ahead of XTS, or the same row at two speeds: something else than the CPU is at work. */
 function engineLikely({ facts }: Case): boolean {
-  const rates = (name: string): number[] =>
-    facts.results.sets
-      .filter(({ tool }) => tool === 'cryptsetup benchmark')
-      .flatMap(({ runs }) => runs)
-      .flatMap(({ measurements }) =>
-        measurements
-          .filter(
-            ({ algorithmText, keyBits, operation }) =>
-              `${algorithmText} ${keyBits}` === name && operation === 'encrypt',
-          )
-          .slice(0, 1)
-          .flatMap(({ bytesPerSecond }) => bytesPerSecond ?? []),
-      );
+  const rows = tableRows(facts.results);
+  const rates = (name: string): number[] => {
+    const found = rows.filter((one) => isTableRow(one, name, 'encrypt'));
+    // One of each run.
+    const firsts = found.filter(({ run }, at) => found.findIndex((one) => one.run === run) === at);
+    return firsts.flatMap(({ row }) => row.bytesPerSecond ?? []);
+  };
   const [cbc, xts] = [rates('aes-cbc 256'), rates('aes-xts 256')];
   return Math.max(...cbc, 0) > Math.min(...xts) * 1.25 || Math.max(...xts, 0) > Math.min(...xts) * 1.3;
 }

@@ -6,7 +6,9 @@ import { gatherResults } from '../../../doctor/facts/results.js';
 import {
   type Facts,
   gatherFacts,
+  joinFacts,
   LOCAL_SHELL,
+  readText,
   runProbe,
   type Source,
   seenHere,
@@ -98,7 +100,8 @@ async function run(given: Given, operands: readonly string[]): Promise<number | 
   }
   const own = target === undefined ? {} : await targetOf(target);
   if (here) texts.push({ name: LOCAL_SHELL.name, text: await runProbe(LOCAL_SHELL, true) });
-  let facts = gatherFacts(texts);
+  const read = texts.map(readText);
+  let facts = joinFacts(read);
   if (here) facts = seenHere(facts);
   else if (!facts.understood && sets.length === 0) {
     throw new HwcryptError(
@@ -108,7 +111,7 @@ async function run(given: Given, operands: readonly string[]): Promise<number | 
   }
   const notes: string[] =
     texts.length > 1
-      ? [...contradictions(texts.map((text) => ({ name: text.name, facts: gatherFacts([text]) })))]
+      ? [...contradictions(texts.map(({ name }, at) => ({ name, facts: joinFacts([read[at]!]) })))]
       : [];
   const interruption = new Interruption();
   try {
