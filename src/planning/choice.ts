@@ -1,8 +1,8 @@
 /** Which implementation of the kernel dm-crypt would take for a cipher, by the kernel's own list. */
 import { allocatesMemory } from '../doctor/case.js';
-import { candidates, isHardware, type KernelEntry } from '../doctor/facts/algorithms.js';
+import { candidates, isHardware, isPortableAes } from '../doctor/facts/algorithms.js';
 import type { Facts } from '../doctor/facts/index.js';
-import { kernelAtLeast } from '../doctor/facts/machine.js';
+import { kernelMayBe } from '../doctor/facts/machine.js';
 
 export interface KernelChoice {
   /** `cra_driver_name`; of what dm-crypt wraps with ESSIV, what is inside. */
@@ -14,12 +14,11 @@ export interface KernelChoice {
   readonly refused: readonly string[];
   /** Portable C, whatever instructions the CPU has. */
   readonly portable: boolean;
-  readonly entry: KernelEntry;
 }
 
 /** @returns undefined where the list does not say: there is none, or the algorithm is made when somebody asks for it */
 export function choiceOf({ kernel, machine }: Facts, names: readonly string[]): KernelChoice | undefined {
-  const refuses = machine.kernel === undefined || kernelAtLeast(machine, 5, 9);
+  const refuses = kernelMayBe(machine, 5, 9);
   for (const name of names) {
     const usable = candidates(kernel, name).filter(
       ({ selftest, partial }) => selftest !== 'failed' && !partial,
@@ -33,8 +32,7 @@ export function choiceOf({ kernel, machine }: Facts, names: readonly string[]): 
       hardware: verdict.hardware,
       partly: verdict.partly === true,
       refused: usable.slice(0, usable.indexOf(taken)).map((entry) => entry.driver),
-      portable: /aes-(?:generic|fixed-time|lib)\b/.test(driver),
-      entry: taken,
+      portable: isPortableAes(taken),
     };
   }
   return undefined;

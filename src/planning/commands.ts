@@ -1,5 +1,5 @@
 /** The plan in cryptsetup's words: what to look at first, and the commands with the reason for each option. Nothing here is run. */
-import type { CurrentVolume, DiskFacts } from './disk.js';
+import { type CurrentVolume, type DiskFacts, wholeDisk } from './disk.js';
 import type { Row } from './rows.js';
 
 export interface Step {
@@ -78,12 +78,6 @@ function checks({ disk, device, current, row }: CommandFacts): Step[] {
       ],
     },
   ];
-}
-
-/** `sda` of `/dev/sda1`, `mmcblk0` of `/dev/mmcblk0p2`. */
-function wholeDisk(device: string): string {
-  const name = device.replace(/^.*\//, '');
-  return name.replace(/^((?:mmcblk|nvme\d+n|nbd|loop)\d+)p\d+$|^([shv]d[a-z]+)\d+$/, '$1$2');
 }
 
 export const PLACEHOLDER = '/dev/DEVICE';

@@ -2,9 +2,7 @@
 import type { Facts } from '../doctor/facts/index.js';
 import { megabytesPerSecond } from '../doctor/facts/results.js';
 import { figuresOf } from './figures.js';
-
-/** Further apart than this are not two runs on one machine. */
-const APART = 1.25;
+import { CONTRADICTION } from './predict.js';
 
 /** @param texts each with its own facts @returns sentences without their full stops */
 export function contradictions(
@@ -39,7 +37,7 @@ export function contradictions(
   const apart = [...rates].flatMap(([key, all]) => {
     const sorted = all.toSorted((a, b) => a.rate - b.rate);
     const [slow, fast] = [sorted[0]!, sorted.at(-1)!];
-    return slow.name !== fast.name && fast.rate > slow.rate * APART ? [{ key, slow, fast }] : [];
+    return slow.name !== fast.name && fast.rate > slow.rate * CONTRADICTION ? [{ key, slow, fast }] : [];
   });
   const [first] = apart;
   if (first) {

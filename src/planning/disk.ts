@@ -143,14 +143,14 @@ export function currentIn({ disks }: Facts): CurrentVolume | undefined {
 export function diskIn({ disks }: Facts, path: string): DiskFacts | undefined {
   const name = path.replace(/^.*\//, '');
   const own = disks.block.find((one) => one.name === name);
-  const whole = own ?? disks.block.find((one) => isPartition(name, one.name));
+  const whole = own ?? disks.block.find((one) => one.name === wholeDisk(name));
   if (!whole) return undefined;
   const { logicalBytes, physicalBytes, sectors } = whole;
   return { logicalBytes, physicalBytes, ...(own ? { bytes: sectors * 512 } : {}) };
 }
 
-/** `sda1` of `sda`, `mmcblk0p2` of `mmcblk0`. */
-function isPartition(name: string, disk: string): boolean {
-  if (!name.startsWith(disk)) return false;
-  return (/\d$/.test(disk) ? /^p\d{1,3}$/ : /^\d{1,3}$/).test(name.slice(disk.length));
+/** `sda` of `/dev/sda1`, `mmcblk0` of `/dev/mmcblk0p2`; what is no partition stays. */
+export function wholeDisk(device: string): string {
+  const name = device.replace(/^.*\//, '');
+  return name.replace(/^(.*\d)p\d{1,3}$|^((?:[shv]|xv|ub)d[a-z]+)\d{1,3}$/, '$1$2');
 }

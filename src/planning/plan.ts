@@ -1,7 +1,7 @@
 /** The plan: rows with figures, what is recommended, what is there now, the commands, what to beware of. Pure; nothing is run or read. */
 import { derive } from '../doctor/case.js';
 import type { Facts } from '../doctor/facts/index.js';
-import { kernelAtLeast } from '../doctor/facts/machine.js';
+import { kernelMayBe } from '../doctor/facts/machine.js';
 import { megabytesPerSecond } from '../doctor/facts/results.js';
 import { type Caveat, caveatsOf } from './caveats.js';
 import { choiceOf } from './choice.js';
@@ -10,8 +10,8 @@ import { type CurrentVolume, currentIn, type DiskFacts, diskIn } from './disk.js
 import { type Figure, figuresOf } from './figures.js';
 import { isAes, isWeak, LINES, lineOf } from './lines.js';
 import type { Prediction } from './predict.js';
-import { recommend } from './recommend.js';
-import { isCeiling, type Row, rateOf, rowsOf, tells } from './rows.js';
+import { recommend, WORTH_REENCRYPTING } from './recommend.js';
+import { isCeiling, LARGEST_SECTOR_BYTES, type Row, rateOf, rowsOf, tells } from './rows.js';
 
 export const PLAN_FORMAT = 'hwcrypt-luks-plan';
 export const PLAN_VERSION = 1;
@@ -61,9 +61,6 @@ export interface Plan {
   readonly sources: readonly string[];
 }
 
-/** A volume is written anew for so much. */
-const WORTH_REENCRYPTING = 1.2;
-const LARGE_SECTOR = 4096;
 const FAST_CPU = 500e6;
 
 export function makePlan(request: PlanRequest): Plan {
@@ -87,7 +84,7 @@ export function makePlan(request: PlanRequest): Plan {
     ...(current ? { current } : {}),
     ...(machine.cpus === undefined ? {} : { cpus: machine.cpus }),
     cpuAes,
-    largeSectors: machine.kernel === undefined || kernelAtLeast(machine, 4, 12),
+    largeSectors: kernelMayBe(machine, 4, 12),
   });
   const now = rows.find((one) => one.line === currentLine && one.sectorBytes === current?.sectorBytes);
   const [before, after] = [now && rateOf(now), rateOf(row)];
@@ -106,10 +103,7 @@ export function makePlan(request: PlanRequest): Plan {
     measureFirst: worth === 'possible',
     ...(machine.memoryKiB ? { memoryKiB: machine.memoryKiB.value } : {}),
     ...(machine.cpus === undefined ? {} : { cpus: machine.cpus }),
-    fastCpu:
-      kept.hardware !== 'yes' &&
-      (rateOf(kept) ?? 0) >= FAST_CPU &&
-      (machine.kernel === undefined || kernelAtLeast(machine, 5, 9)),
+    fastCpu: kept.hardware !== 'yes' && (rateOf(kept) ?? 0) >= FAST_CPU && kernelMayBe(machine, 5, 9),
   });
   return {
     format: PLAN_FORMAT,
@@ -169,7 +163,12 @@ function worthOf(gain: number | undefined, now: Row | undefined, row: Row, curre
   if (isBad(current)) return 'yes';
   if (gain !== undefined && tellsGain(now, row)) return gain >= WORTH_REENCRYPTING ? 'yes' : 'no';
   // In large sectors a bound is not far from what comes out; in small ones what a request costs may be most of it.
-  if (gain !== undefined && gain >= WORTH_REENCRYPTING && isCeiling(row) && row.sectorBytes === LARGE_SECTOR)
+  if (
+    gain !== undefined &&
+    gain >= WORTH_REENCRYPTING &&
+    isCeiling(row) &&
+    row.sectorBytes === LARGEST_SECTOR_BYTES
+  )
     return 'possible';
   // Without figures that tell: for an engine, whose requests are dear, larger sectors are.
   if (row.hardware === 'yes' && (current.sectorBytes ?? row.sectorBytes) < row.sectorBytes) return 'possible';

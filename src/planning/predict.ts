@@ -69,8 +69,8 @@ interface Candidate {
   readonly rank: number;
 }
 
-/** Figures further apart than this do not measure the same thing. */
-const CONTRADICTION = 1.25;
+/** Figures further apart than this do not measure the same thing, or not on the same machine. */
+export const CONTRADICTION = 1.25;
 const COVERAGE: Readonly<Record<Certainty, number>> = {
   measured: 30,
   between: 20,

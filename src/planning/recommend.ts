@@ -3,7 +3,7 @@ import { requestSize } from '../bench/units.js';
 import { megabytesPerSecond } from '../doctor/facts/results.js';
 import type { CurrentVolume, DiskFacts } from './disk.js';
 import { type DiskLine, isAes, isWeak, lineOf } from './lines.js';
-import { type Row, rateOf, SECTOR_BYTES, tells } from './rows.js';
+import { LARGEST_SECTOR_BYTES as LARGEST, type Row, rateOf, SECTOR_BYTES, tells } from './rows.js';
 
 export interface Recommendation {
   readonly row: Row;
@@ -18,11 +18,10 @@ const WORTH_ANOTHER_MODE = 1.5;
 /** A key of 256 bits is the usual one as long as it costs no more than this, or the CPU is fast. */
 const WORTH_SHORTER_KEY = 1.15;
 const FAST = 400e6;
-/** Of a volume that is there: what a cipher has to gain. */
-const WORTH_ANOTHER_CIPHER = 1.2;
+/** A volume that is there is written anew, with another cipher or in larger sectors, for so much. */
+export const WORTH_REENCRYPTING = 1.2;
 /** Sectors larger than the device's own have to gain this much. */
 const WORTH_TORN_SECTORS = 1.3;
-const LARGEST = 4096;
 
 export interface Circumstances {
   readonly disk: DiskFacts;
@@ -93,7 +92,7 @@ function keptLine(
       ? undefined
       : { row, reason: 'no figure shows that another would be faster' };
   }
-  if (other >= own * WORTH_ANOTHER_CIPHER) return undefined;
+  if (other >= own * WORTH_REENCRYPTING) return undefined;
   return {
     row,
     reason: `${best.cipher} with ${best.keyBits} bits would do ${megabytesPerSecond(other)}, this one does ${megabytesPerSecond(own)}`,

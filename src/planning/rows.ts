@@ -10,6 +10,7 @@ import { callsOf, type Prediction, predictLine } from './predict.js';
 
 /** What LUKS2 may have. */
 export const SECTOR_BYTES = [512, 1024, 2048, 4096] as const;
+export const LARGEST_SECTOR_BYTES = 4096;
 
 /** A cipher, its key and its sector, with what that comes to. */
 export interface Row extends Pick<DiskLine, 'cipher' | 'keyBits' | 'mode' | 'algorithm'> {

@@ -43,6 +43,19 @@ const ROUTER = bundle({
   block: 'sda logical=512 physical=4096 rotational=1 sectors=1953525168',
 });
 
+/** JSON of hwcrypt's, of one run. */
+const resultsOf = (label: string, measurements: readonly object[]): string =>
+  JSON.stringify({
+    format: 'hwcrypt-results',
+    version: 1,
+    tool: 'hwcrypt',
+    source: 'router',
+    machine: {},
+    skipped: [],
+    notes: [],
+    runs: [{ label, kdfs: [], doubts: [], notes: [], measurements }],
+  });
+
 test('an engine that has CBC and no XTS: CBC by it, in large sectors, and what that means', () => {
   const plan = planned([ROUTER], { device: '/dev/sda1' });
   assert.equal(lineText(plan.recommended.row), 'aes-cbc-essiv:sha256 128 4096');
@@ -359,25 +372,11 @@ test('figures of dm-crypt itself count more than any other', () => {
     estimated: false,
     doubts: [],
   });
-  const set = {
-    format: 'hwcrypt-results',
-    version: 1,
-    tool: 'hwcrypt',
-    source: 'router',
-    machine: {},
-    skipped: [],
-    notes: [],
-    runs: [
-      {
-        label: 'dm-crypt over memory',
-        kdfs: [],
-        doubts: [],
-        notes: [],
-        measurements: [measured(4096, 31e6, 'encrypt'), measured(512, 9e6, 'encrypt')],
-      },
-    ],
-  };
-  const plan = planned([ROUTER, JSON.stringify(set)]);
+  const set = resultsOf('dm-crypt over memory', [
+    measured(4096, 31e6, 'encrypt'),
+    measured(512, 9e6, 'encrypt'),
+  ]);
+  const plan = planned([ROUTER, set]);
   const { write } = row(plan, 'aes-cbc-essiv:sha256', 128, 4096);
   assert.equal(write?.bytesPerSecond, 31e6);
   assert.equal(write?.sureness, 'certain');
@@ -398,17 +397,7 @@ test('system calls are no part of what a disk does: taken out of software’s cu
       estimated: false,
       doubts: [],
     }));
-  const set = (measurements: object[]): string =>
-    JSON.stringify({
-      format: 'hwcrypt-results',
-      version: 1,
-      tool: 'hwcrypt',
-      source: 'router',
-      machine: {},
-      skipped: [],
-      notes: [],
-      runs: [{ label: 'afalg', kdfs: [], doubts: [], notes: [], measurements }],
-    });
+  const set = (measurements: object[]): string => resultsOf('afalg', measurements);
   const list = procCrypto(...EIP93, ...GENERIC);
   const engine = measured('aes-256-cbc', 'cbc(aes-eip93)', 130_000, 18);
   const both = planned([list, set([...engine, ...measured('aes-256-xts', 'xts(aes-generic)', 90_000, 140)])]);
